@@ -114,6 +114,7 @@ struct outcome packet_play(struct conversation *conversation, const struct packe
     conversation->wire.first_sent = 0;
     conversation->wire.last_received = 0;
     conversation->wire.cancelled = false;
+    conversation->wire.data = (struct wire_data){0};
     conversation->expected_failures = 0;
     struct outcome outcome = player->play(conversation, compiled);
     /* A library between stream and player may have reported -ECANCELED as another failure. */

@@ -78,9 +78,9 @@ void *packet_compile(const struct packet_player *player, const struct packet_det
 void packet_release(const struct packet_player *player, void *compiled);
 void packet_context_clear(struct packet_context *context);
 
-/* Plays one packet: sets the wire's deadline (timeout in ns from now) and clears its times, calls
- * play(), and turns the outcome into OUTCOME_UNFINISHED if a wait ended with -ECANCELED. player may
- * be NULL: a silent packet. */
+/* Plays one packet: sets the wire's deadline (timeout in ns from now), clears its times and data,
+ * calls play(), and turns the outcome into OUTCOME_UNFINISHED if a wait ended with -ECANCELED.
+ * player may be NULL: a silent packet. */
 struct outcome packet_play(struct conversation *conversation, const struct packet_player *player,
                            const void *compiled, int64_t timeout);
 

@@ -43,9 +43,15 @@ struct waiter {
     const struct waiter_ops *ops;
 };
 
+/* What one packet moved: bytes of files, and the SMB2 requests it took. */
+struct wire_data {
+    uint64_t read, written;
+    uint32_t requests;
+};
+
 /*
- * A client's access to the network. packet_play() sets the deadline and clears the two times;
- * streams set the times. Owned by the client; streams point to it.
+ * A client's access to the network. packet_play() sets the deadline and clears the two times and
+ * the data; streams set the times, SMB2 counts the data. Owned by the client; streams point to it.
  */
 struct wire {
     struct waiter *waiter;
@@ -53,7 +59,8 @@ struct wire {
     int64_t first_sent;    /* when this packet's first byte or SYN was sent; 0: not yet */
     int64_t last_received; /* when this packet's last byte was received; 0: none yet */
     bool cancelled;        /* a wait of this packet ended with the run */
-    socklen_t source_len;  /* 0: the system chooses the source address */
+    struct wire_data data;
+    socklen_t source_len; /* 0: the system chooses the source address */
     struct sockaddr_storage source;
 };
 

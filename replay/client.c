@@ -250,6 +250,7 @@ static struct tally_event client_describe(const struct client *client, int64_t r
         .last_received = wire->last_received ? wire->last_received - start : INT64_MIN,
         .ended = ended,
         .expected_failures = conversation->expected_failures,
+        .data = wire->data,
     };
 }
 
@@ -335,6 +336,7 @@ static void fail_without_stack(struct client *client)
     int64_t now = worker_now(worker);
     struct outcome outcome = outcome_failed("no memory for a fiber");
     client->conversation.wire.first_sent = client->conversation.wire.last_received = 0;
+    client->conversation.wire.data = (struct wire_data){0};
     if (client->step.operation) {
         tally_planned(worker->tally, client->step.type, client->step.due);
         tally_started(worker->tally);

@@ -61,6 +61,8 @@ static void count_due(struct tally *tally, struct tally_packet *packet, int64_t 
 static void count_lag(struct tally *tally, struct tally_packet *packet,
                       const struct tally_event *event);
 static void note_result(struct tally *tally, int result);
+static void count_data(struct tally *tally, struct tally_packet *packet,
+                       struct tally_second *second, const struct wire_data *data);
 static void count_done(struct tally *tally, struct tally_packet *packet,
                        const struct tally_event *event, const struct outcome *outcome,
                        int64_t response);
@@ -120,6 +122,7 @@ void tally_free(struct tally *tally)
         return;
     for (size_t i = 0; i < tally->setup.type_count; i++) {
         free(tally->packets[i].causes.items);
+        size_counts_clear(&tally->packets[i].sizes);
         histogram_clear(&tally->packets[i].service);
         histogram_clear(&tally->packets[i].response);
         histogram_clear(&tally->packets[i].lag);
@@ -257,8 +260,23 @@ static void count_done(struct tally *tally, struct tally_packet *packet,
         second->failed++;
         note_result(tally, tally_add_cause(&packet->causes, outcome->cause, 1));
     }
+    if (event->data.requests)
+        count_data(tally, packet, second, &event->data);
     note_result(tally, histogram_add(&second->response, response));
     pack_seconds(tally, second);
+}
+
+static void count_data(struct tally *tally, struct tally_packet *packet,
+                       struct tally_second *second, const struct wire_data *data)
+{
+    uint64_t size = data->read + data->written;
+    packet->read += data->read;
+    packet->written += data->written;
+    packet->requests += data->requests;
+    second->read += data->read;
+    second->written += data->written;
+    if (size)
+        note_result(tally, size_counts_add(&packet->sizes, size, 1));
 }
 
 /* Adds count failures of a cause. The last entry of a full table is for all other causes. */
@@ -405,6 +423,8 @@ int tally_merge(struct tally *to, const struct tally *from)
         to->seconds[i].planned += from->seconds[i].planned;
         to->seconds[i].ok += from->seconds[i].ok;
         to->seconds[i].failed += from->seconds[i].failed;
+        to->seconds[i].read += from->seconds[i].read;
+        to->seconds[i].written += from->seconds[i].written;
         result = histogram_merge(&to->seconds[i].response, &from->seconds[i].response);
         histogram_pack(&to->seconds[i].response);
     }
@@ -429,7 +449,11 @@ static int merge_packet(struct tally_packet *to, const struct tally_packet *from
     to->done_ok += from->done_ok;
     to->done_failed += from->done_failed;
     to->done_no_answer += from->done_no_answer;
-    if (merge_causes(&to->causes, &from->causes) < 0 ||
+    to->read += from->read;
+    to->written += from->written;
+    to->requests += from->requests;
+    if (size_counts_merge(&to->sizes, &from->sizes) < 0 ||
+        merge_causes(&to->causes, &from->causes) < 0 ||
         histogram_merge(&to->service, &from->service) < 0 ||
         histogram_merge(&to->response, &from->response) < 0)
         return -ENOMEM;

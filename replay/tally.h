@@ -25,7 +25,9 @@
 #include "base/error.h"
 #include "model/model.h"
 #include "protocols/outcome.h"
+#include "protocols/wire.h"
 #include "summary/result/histogram.h"
+#include "summary/result/size_counts.h"
 
 struct tally;
 struct timing;
@@ -64,6 +66,7 @@ struct tally_event {
     int64_t last_received;      /* last byte of the reply; INT64_MIN: none */
     int64_t ended;              /* when the outcome was known */
     uint32_t expected_failures; /* wrong-password attempts (-B) made along with it */
+    struct wire_data data;      /* of files, over SMB2 */
 };
 
 /* The plan has an operation at due. Call once for each, before one of the functions below. */
@@ -133,12 +136,15 @@ struct tally_packet {
     uint64_t ok, failed, no_answer, unfinished;
     /* Counted by completion time */
     uint64_t done_ok, done_failed, done_no_answer;
-    struct tally_causes causes; /* of done_failed */
+    uint64_t read, written, requests; /* bytes of files; SMB2 requests */
+    struct size_counts sizes;         /* bytes that one operation moved */
+    struct tally_causes causes;       /* of done_failed */
     struct histogram service, response, lag;
 };
 
 struct tally_second {
     uint64_t planned, ok, failed;
+    uint64_t read, written;    /* bytes of files */
     struct histogram response; /* of operations that ended in this second */
 };
 

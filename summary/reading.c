@@ -30,6 +30,10 @@ const struct metric_form metric_forms[METRICS] = {
     [METRIC_PLANNED_RATE] = {"planned-rate", "operations planned per second", 3, "Planned load"},
     [METRIC_ACHIEVED] = {"achieved", "percent of planned operations that ended", 1,
                          "Planned operations that ended"},
+    [METRIC_BYTES] = {"MB/s", "MB per second read and written", 3, "Data"},
+    [METRIC_READ_BYTES] = {"read-MB/s", "MB per second read", 3, "Data read"},
+    [METRIC_WRITTEN_BYTES] = {"write-MB/s", "MB per second written", 3, "Data written"},
+    [METRIC_IOPS] = {"iops", "reads and writes per second", 3, "Reads and writes"},
 };
 
 static int by_name(const FTSENT **left, const FTSENT **right);
@@ -69,9 +73,11 @@ void metric_text(char *out, enum metric metric, double value)
     char number[SVG_NUMBER_SIZE];
     bool percent = metric == METRIC_SUCCESS_RATE || metric == METRIC_ACHIEVED;
     bool rate = metric == METRIC_OK || metric == METRIC_FAILED || metric == METRIC_NOMINAL ||
-                metric == METRIC_PLANNED_RATE;
-    bool time = !percent && !rate && metric != METRIC_PLANNED;
-    const char *unit = percent ? "%" : rate ? "/s" : "";
+                metric == METRIC_PLANNED_RATE || metric == METRIC_IOPS;
+    bool data =
+        metric == METRIC_BYTES || metric == METRIC_READ_BYTES || metric == METRIC_WRITTEN_BYTES;
+    bool time = !percent && !rate && !data && metric != METRIC_PLANNED;
+    const char *unit = percent ? "%" : rate ? "/s" : data ? " MB/s" : "";
     if (time) {
         unit = value >= 1 ? " s" : value >= 1e-3 ? " ms" : " us";
         value *= value >= 1 ? 1 : value >= 1e-3 ? 1e3 : 1e6;
@@ -383,8 +389,9 @@ static int join_reading(struct reading *head, struct reading *reading)
         free(part);
         return -ENOMEM;
     }
-    static const enum metric sums[] = {METRIC_OK, METRIC_FAILED, METRIC_NOMINAL, METRIC_PLANNED,
-                                       METRIC_PLANNED_RATE};
+    static const enum metric sums[] = {METRIC_OK,         METRIC_FAILED,        METRIC_NOMINAL,
+                                       METRIC_PLANNED,    METRIC_PLANNED_RATE,  METRIC_BYTES,
+                                       METRIC_READ_BYTES, METRIC_WRITTEN_BYTES, METRIC_IOPS};
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
         head->metrics[sums[i]] += reading->metrics[sums[i]];
     head->S += reading->S;

@@ -26,6 +26,10 @@ enum metric {
     METRIC_SUCCESS_RATE,
     METRIC_PLANNED_RATE,
     METRIC_ACHIEVED,
+    METRIC_BYTES, /* NaN, like the next three, for runs without SMB2 */
+    METRIC_READ_BYTES,
+    METRIC_WRITTEN_BYTES,
+    METRIC_IOPS,
     METRICS
 };
 

@@ -17,6 +17,7 @@ static const double nanosecond = 1e-9;
 static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
                               const char *path, struct error *error);
 static int of_result(struct reading *reading, const struct result *result);
+static void take_data(struct reading *reading, const struct result *result);
 static int take_origin(struct reading *reading, const char *dc, const char *model,
                        const char *version, const char *command);
 static int add_label(struct reading *reading, const char *name, const char *value);
@@ -86,6 +87,7 @@ static int of_result(struct reading *reading, const struct result *result)
     metrics[METRIC_PLANNED] = (double)result->planned;
     metrics[METRIC_PLANNED_RATE] = measured ? (double)result->planned / result->window : NAN;
     metrics[METRIC_SUCCESS_RATE] = reading_success_rate(result->done_ok, result->done_failed);
+    take_data(reading, result);
     reading_take_times(reading);
     reading->seed = result->seed;
     reading->ok = result->done_ok;
@@ -103,6 +105,16 @@ static int of_result(struct reading *reading, const struct result *result)
     reading->server_cpu = server_cpu(result);
     snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
     return taken;
+}
+
+static void take_data(struct reading *reading, const struct result *result)
+{
+    struct result_data data = result_data(result);
+    double seconds = data.requests ? result->window : NAN, megabytes = 1e6 * seconds;
+    reading->metrics[METRIC_BYTES] = (double)(data.read + data.written) / megabytes;
+    reading->metrics[METRIC_READ_BYTES] = (double)data.read / megabytes;
+    reading->metrics[METRIC_WRITTEN_BYTES] = (double)data.written / megabytes;
+    reading->metrics[METRIC_IOPS] = (double)(data.reads + data.writes) / seconds;
 }
 
 /* Copies what was measured. Control characters are replaced, as these texts reach terminals. */
@@ -182,6 +194,10 @@ static int of_text(struct reading *reading, const struct text_report *report)
     metrics[METRIC_P99] = report->response_p99;
     metrics[METRIC_SUCCESS_RATE] = reading_success_rate(report->ok, report->failed);
     metrics[METRIC_ACHIEVED] = report->achieved;
+    metrics[METRIC_BYTES] = report->data;
+    metrics[METRIC_READ_BYTES] = report->read;
+    metrics[METRIC_WRITTEN_BYTES] = report->written;
+    metrics[METRIC_IOPS] = report->iops;
     metrics[METRIC_PLANNED_RATE] =
         report->ours && report->window > 0 ? (double)report->planned / report->window : NAN;
     if (!report->ours)

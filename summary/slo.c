@@ -31,6 +31,10 @@ static const struct {
     {"planned-rate", METRIC_PLANNED_RATE, MEASURE_RATE},
     {"nominal", METRIC_NOMINAL, MEASURE_RATE},
     {"planned", METRIC_PLANNED, MEASURE_COUNT},
+    {"MB/s", METRIC_BYTES, MEASURE_COUNT},
+    {"read-MB/s", METRIC_READ_BYTES, MEASURE_COUNT},
+    {"write-MB/s", METRIC_WRITTEN_BYTES, MEASURE_COUNT},
+    {"iops", METRIC_IOPS, MEASURE_RATE},
     {"mean", METRIC_MEAN, MEASURE_TIME},
     {"p50", METRIC_P50, MEASURE_TIME},
     {"p95", METRIC_P95, MEASURE_TIME},
@@ -82,7 +86,7 @@ static int parse_condition(struct slo_condition *condition, const char *text, st
     if (name == NAMES)
         return error_set(error, -EINVAL,
                          "%s: expected success, ok, failed, achieved, nominal, planned, "
-                         "planned-rate, mean, p50, "
+                         "planned-rate, MB/s, read-MB/s, write-MB/s, iops, mean, p50, "
                          "p95 or p99, "
                          "then >= or <=",
                          text);

@@ -58,6 +58,10 @@ static const struct label labels[] = {
     {"Label:", VALUE_LABEL, 0, 0, true, true},
     {"Nominal:", VALUE_REAL, AT(nominal), 0, true, false},
     {"Planned:", VALUE_COUNT, AT(planned), 0, true, false},
+    {"Data:", VALUE_REAL, AT(data), 0, true, true},
+    {"Data read:", VALUE_REAL, AT(read), 0, true, true},
+    {"Data written:", VALUE_REAL, AT(written), 0, true, true},
+    {"Data operations:", VALUE_REAL, AT(iops), 0, true, true},
     {"Generator's processor time:", VALUE_TEXT, 0, 0, true, false},
 };
 enum { LABELS = sizeof labels / sizeof labels[0] };
@@ -102,6 +106,10 @@ int text_report_parse(struct text_report *report, const char *bytes, size_t leng
                                    .S = NAN,
                                    .mean = NAN,
                                    .nominal = NAN,
+                                   .data = NAN,
+                                   .read = NAN,
+                                   .written = NAN,
+                                   .iops = NAN,
                                    .achieved = NAN,
                                    .response_mean = NAN,
                                    .response_p50 = NAN,

@@ -36,7 +36,8 @@ struct text_report {
     size_t label_count;
     struct text_label labels[TEXT_LABELS_MAX];
     double nominal;
-    uint64_t planned;                                               /* operations */
+    double data, read, written, iops; /* MB/s, and operations per second; NaN: no SMB2 */
+    uint64_t planned;                 /* operations */
     double response_mean, response_p50, response_p95, response_p99; /* seconds; NaN: none */
 };
 

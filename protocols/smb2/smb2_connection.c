@@ -71,6 +71,7 @@ int smb2_connection_open(struct smb2_connection **out, struct conversation *conv
         return rc;
     }
     connection->credits = 1;
+    connection->data = &conversation->wire.data;
     connection->client = conversation->user ? conversation->user->name : NULL;
     *out = connection;
     return 0;
@@ -144,6 +145,8 @@ int smb2_call_run(struct smb2_call *call)
         rc = fill_header(call);
     if (rc == 0)
         rc = connection_send_request(call);
+    if (rc == 0 && call->connection->data)
+        call->connection->data->requests++;
     if (rc == 0)
         rc = receive_reply(call);
     if (rc)

@@ -55,9 +55,10 @@ struct smb2_session {
 
 struct smb2_connection {
     struct stream *stream;
-    const char *client;    /* the account, for smb2_trace(); may be NULL */
-    int error;             /* negative errno: broken */
-    const char *complaint; /* the cause, if it is the server's fault */
+    const char *client;     /* the account, for smb2_trace(); may be NULL */
+    struct wire_data *data; /* of the client's wire: what its current packet moves */
+    int error;              /* negative errno: broken */
+    const char *complaint;  /* the cause, if it is the server's fault */
     /* The result of NEGOTIATE. */
     uint16_t dialect; /* 0: not negotiated */
     uint16_t security_mode;

@@ -64,6 +64,7 @@ static struct outcome run_for_data(struct smb2_call *call, uint32_t no_data,
                                    int (*decode)(const struct smb2_reply *, struct smb2_slice *),
                                    struct smb2_data *out);
 static bool has_data(uint32_t status);
+static void count_data(const struct smb2_target *target, size_t got, size_t written);
 static uint32_t limit_output(const struct smb2_target *target, uint32_t wanted);
 static void put_ioctl(struct smb2_writer *writer, const uint8_t *file_id, enum smb2_fsctl control,
                       uint32_t input_size, uint32_t output_max);
@@ -222,7 +223,19 @@ struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_i
         smb2_data_free(out);
         return call_outcome(&call, -EBADMSG);
     }
+    if (outcome.kind == OUTCOME_OK)
+        count_data(target, out->size, 0);
     return outcome;
+}
+
+/* Bytes in pipes are not those of files. */
+static void count_data(const struct smb2_target *target, size_t got, size_t written)
+{
+    struct wire_data *data = target->connection->data;
+    if (!data || target->tree->share == SMB2_SHARE_IPC)
+        return;
+    data->read += got;
+    data->written += written;
 }
 
 /* Runs the call. On success, or a warning with data, *out takes over the reply. no_data is a status
@@ -285,6 +298,8 @@ struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_
         rc = -EBADMSG;
     struct outcome outcome = call_outcome(&call, rc);
     smb2_call_end(&call);
+    if (outcome.kind == OUTCOME_OK)
+        count_data(target, 0, *written);
     return outcome;
 }
 

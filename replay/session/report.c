@@ -30,6 +30,7 @@ static int make_skipped(struct result *out, const struct report_facts *facts);
 static int make_packets(struct result *out, const struct tally *tally);
 static int make_packet(struct result *out, struct result_packet *to, const struct tally_type *type,
                        const struct tally_packet *from);
+static int make_sizes(struct result *out, struct result_packet *to, const struct size_counts *from);
 static int make_causes(struct result *out, const struct tally_causes *from,
                        struct result_count **causes, size_t *count);
 static int compare_causes(const void *left, const void *right);
@@ -229,11 +230,35 @@ static int make_packet(struct result *out, struct result_packet *to, const struc
     to->failed = from->done_failed;
     to->no_answer = from->done_no_answer;
     to->planned = from->planned;
-    if (result < 0 || histogram_merge(&to->service, &from->service) < 0 ||
+    to->read = from->read;
+    to->written = from->written;
+    to->requests = from->requests;
+    if (result < 0 || make_sizes(out, to, &from->sizes) < 0 ||
+        histogram_merge(&to->service, &from->service) < 0 ||
         histogram_merge(&to->response, &from->response) < 0 ||
         histogram_merge(&to->lag, &from->lag) < 0)
         return -ENOMEM;
     return make_causes(out, &from->causes, &to->causes, &to->cause_count);
+}
+
+/* 0 or -ENOMEM. */
+static int make_sizes(struct result *out, struct result_packet *to, const struct size_counts *from)
+{
+    struct size_count list[SIZE_COUNTS_MAX];
+    size_t count = size_counts_list(from, list);
+    int result = 0;
+    to->sizes = result_alloc(out, count + 1, sizeof *to->sizes);
+    if (!to->sizes)
+        return -ENOMEM;
+    for (; to->size_count < count; to->size_count++) {
+        char name[24];
+        snprintf(name, sizeof name, "%" PRIu64, list[to->size_count].size);
+        to->sizes[to->size_count].name = report_copy_text(out, name, &result);
+        to->sizes[to->size_count].count = list[to->size_count].count;
+    }
+    if (from->other)
+        to->sizes[to->size_count++] = (struct result_count){"other sizes", from->other};
+    return result;
 }
 
 static int make_causes(struct result *out, const struct tally_causes *from,
@@ -290,6 +315,8 @@ static int make_seconds(struct result *out, const struct tally *tally)
                                                  .planned = rows[i].planned,
                                                  .ok = rows[i].ok,
                                                  .failed = rows[i].failed,
+                                                 .read = rows[i].read,
+                                                 .written = rows[i].written,
                                                  .p95 = p95};
     }
     out->second_count = count;
@@ -303,6 +330,7 @@ int report_print(FILE *stream, const struct result *result)
     print_table(stream, result);
     print_asked(stream, result);
     report_print_load(stream, result);
+    report_print_data(stream, result);
     int printed = report_print_percentiles(stream, result);
     if (printed < 0)
         return printed;

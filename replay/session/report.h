@@ -15,6 +15,9 @@
 #include "replay/tally.h"
 #include "summary/result/result.h"
 
+/* Prints what the operations moved over SMB2, if they did: a part of report_print(). */
+void report_print_data(FILE *stream, const struct result *result);
+
 /* Packets of the plan that are left out or have no player. */
 struct report_skipped {
     const char *protocol, *opcode;

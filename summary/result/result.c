@@ -52,6 +52,22 @@ int result_total(const struct result *result, enum result_time time, struct hist
     return 0;
 }
 
+struct result_data result_data(const struct result *result)
+{
+    struct result_data data = {0};
+    for (size_t i = 0; i < result->packet_count; i++) {
+        const struct result_packet *packet = &result->packets[i];
+        uint64_t succeeded = packet->count - packet->failed;
+        data.read += packet->read;
+        data.written += packet->written;
+        data.reads += packet->read ? succeeded : 0;
+        data.writes += packet->written ? succeeded : 0;
+        data.requests += packet->requests;
+        data.request_senders += packet->requests ? packet->count : 0;
+    }
+    return data;
+}
+
 int result_check(const struct result *result, struct error *error)
 {
     uint64_t known = result->sent + result->not_sent + result->dropped;

@@ -42,8 +42,11 @@ struct result_packet {
     uint64_t failed;
     uint64_t no_answer;
     size_t cause_count;
-    struct result_count *causes;        /* their counts add up to failed */
-    uint64_t planned;                   /* due inside the window */
+    struct result_count *causes;      /* their counts add up to failed */
+    uint64_t read, written, requests; /* bytes of files, SMB2 requests; 0 in older files */
+    size_t size_count;
+    struct result_count *sizes; /* operations by the bytes that each moved; none in older files */
+    uint64_t planned;           /* due inside the window */
     struct histogram service, response; /* operations due inside the window that ended */
     struct histogram lag;               /* operations due inside the window that were sent */
 };
@@ -51,9 +54,10 @@ struct result_packet {
 /* One second of the window; t = 0 is the first. The last row may cover less than a second. */
 struct result_second {
     uint64_t t;
-    uint64_t planned;    /* due in this second */
-    uint64_t ok, failed; /* ended in this second */
-    double p95;          /* their response time in seconds; NaN: none */
+    uint64_t planned;       /* due in this second */
+    uint64_t ok, failed;    /* ended in this second */
+    double p95;             /* their response time in seconds; NaN: none */
+    uint64_t read, written; /* bytes of files; 0 in older files */
 };
 
 /* Measurements of the server (CPU, memory, ...), t seconds after the window's start. */
@@ -147,6 +151,15 @@ int result_load(const char *path, char **bytes, size_t *length, struct error *er
  * instead, which is undefined after a failure. */
 int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
                         size_t length, const char *name, struct error *error);
+
+/* What all packet types moved. */
+struct result_data {
+    uint64_t read, written;   /* bytes of files */
+    uint64_t reads, writes;   /* successful operations of the types that read, and that wrote */
+    uint64_t requests;        /* SMB2 requests ... */
+    uint64_t request_senders; /* ... and the operations of the types that sent any */
+};
+struct result_data result_data(const struct result *result);
 
 /* Adds up the histograms of all packet types in *out, which must be initialised. 0 or -ENOMEM. */
 enum result_time { RESULT_SERVICE, RESULT_RESPONSE, RESULT_LAG };

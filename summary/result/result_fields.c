@@ -59,16 +59,26 @@ const struct result_field result_cpu_fields[] = {NAMED(FIELD_REAL, result, "user
                                                  NAMED(FIELD_REAL, result, "system", cpu_system),
                                                  {0}};
 
-const struct result_field result_packet_fields[] = {
-    ROW(FIELD_TEXT, result_packet, protocol),    ROW(FIELD_TEXT, result_packet, opcode),
-    ROW(FIELD_TEXT, result_packet, description), ROW(FIELD_COUNT, result_packet, count),
-    ROW(FIELD_COUNT, result_packet, failed),     ROW(FIELD_COUNT, result_packet, no_answer),
-    ROW(FIELD_COUNT, result_packet, planned),    {0}};
+const struct result_field result_packet_fields[] = {ROW(FIELD_TEXT, result_packet, protocol),
+                                                    ROW(FIELD_TEXT, result_packet, opcode),
+                                                    ROW(FIELD_TEXT, result_packet, description),
+                                                    ROW(FIELD_COUNT, result_packet, count),
+                                                    ROW(FIELD_COUNT, result_packet, failed),
+                                                    ROW(FIELD_COUNT, result_packet, no_answer),
+                                                    ROW(FIELD_COUNT, result_packet, planned),
+                                                    ROW(FIELD_LATER_COUNT, result_packet, read),
+                                                    ROW(FIELD_LATER_COUNT, result_packet, written),
+                                                    ROW(FIELD_LATER_COUNT, result_packet, requests),
+                                                    {0}};
 
-const struct result_field result_second_fields[] = {
-    ROW(FIELD_COUNT, result_second, t),   ROW(FIELD_COUNT, result_second, planned),
-    ROW(FIELD_COUNT, result_second, ok),  ROW(FIELD_COUNT, result_second, failed),
-    ROW(FIELD_MAYBE, result_second, p95), {0}};
+const struct result_field result_second_fields[] = {ROW(FIELD_COUNT, result_second, t),
+                                                    ROW(FIELD_COUNT, result_second, planned),
+                                                    ROW(FIELD_COUNT, result_second, ok),
+                                                    ROW(FIELD_COUNT, result_second, failed),
+                                                    ROW(FIELD_MAYBE, result_second, p95),
+                                                    ROW(FIELD_LATER_COUNT, result_second, read),
+                                                    ROW(FIELD_LATER_COUNT, result_second, written),
+                                                    {0}};
 
 const struct result_time_field result_packet_times[RESULT_PACKET_TIMES] = {
     {"service", offsetof(struct result_packet, service)},

@@ -148,6 +148,10 @@ static int result_read_field(const struct reader *reader, const struct result_fi
                              const json_t *value, void *at)
 {
     switch (field->kind) {
+    case FIELD_LATER_COUNT:
+        if (!value)
+            return 0;
+        /* fallthrough */
     case FIELD_COUNT:
     case FIELD_INTEGER:
         return read_integer(reader, field, value, at);
@@ -174,7 +178,7 @@ static int read_integer(const struct reader *reader, const struct result_field *
 {
     /* A count is a uint64_t and an integer an int64_t. */
     int64_t number = json_integer_value(value);
-    if (!json_is_integer(value) || (field->kind == FIELD_COUNT && number < 0))
+    if (!json_is_integer(value) || (field->kind != FIELD_INTEGER && number < 0))
         return result_refuse(reader, field->name, "a whole number");
     memcpy(out, &number, sizeof number);
     return 0;
@@ -355,6 +359,9 @@ static int read_packet(const struct reader *reader, json_t *object, struct resul
     if (result == 0)
         result = result_read_counts(reader, "causes", json_object_get(object, "causes"),
                                     &packet->causes, &packet->cause_count);
+    if (result == 0 && json_object_get(object, "sizes")) /* of later versions */
+        result = result_read_counts(reader, "sizes", json_object_get(object, "sizes"),
+                                    &packet->sizes, &packet->size_count);
     for (size_t i = 0; result == 0 && i < RESULT_PACKET_TIMES; i++)
         result = read_times(reader, object, packet, i);
     return result;

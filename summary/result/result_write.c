@@ -84,6 +84,7 @@ static json_t *field_to_json(const struct result_field *field, const void *from)
     char digits[24];
     switch (field->kind) {
     case FIELD_COUNT:
+    case FIELD_LATER_COUNT:
         return json_integer((json_int_t) * (const uint64_t *)at);
     case FIELD_INTEGER:
         return json_integer(*(const int64_t *)at);
@@ -157,8 +158,9 @@ static json_t *packet_to_json(const void *element)
 {
     const struct result_packet *packet = element;
     json_t *object = fields_to_json(result_packet_fields, packet);
-    bool good =
-        object && set_member(object, "causes", counts_to_json(packet->causes, packet->cause_count));
+    bool good = object &&
+                set_member(object, "causes", counts_to_json(packet->causes, packet->cause_count)) &&
+                set_member(object, "sizes", counts_to_json(packet->sizes, packet->size_count));
     for (size_t i = 0; good && i < RESULT_PACKET_TIMES; i++) {
         const void *histogram = (const char *)packet + result_packet_times[i].offset;
         good = set_member(object, result_packet_times[i].name, histogram_to_json(histogram));

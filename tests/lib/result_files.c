@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "replay/session/report.h"
 
+struct results_data results_data;
 char results_folder[256], results_warnings[4096];
 
 int results_make_folder(void **state)
@@ -95,13 +96,17 @@ void results_make(struct result *result, const struct results_run *run)
                                      .failed = run->failed,
                                      .causes = cause,
                                      .cause_count = run->failed > 0,
-                                     .planned = result->planned};
+                                     .planned = result->planned,
+                                     .read = results_data.read,
+                                     .written = results_data.written,
+                                     .requests = results_data.requests};
     histogram_init(&packet->service);
     histogram_init(&packet->response);
     histogram_init(&packet->lag);
     if (run->response)
         assert_int_equal(histogram_add(&packet->response, run->response), 0);
-    result->seconds[0] = (struct result_second){0, result->planned, run->ok, run->failed, NAN};
+    result->seconds[0] = (struct result_second){
+        0, result->planned, run->ok, run->failed, NAN, results_data.read, results_data.written};
 }
 
 void results_write_json(const struct results_run *run, const char *path)

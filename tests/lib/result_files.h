@@ -15,6 +15,11 @@ struct results_run {
     int64_t response; /* ns, of every operation */
 };
 
+/* What each run moves over SMB2: nothing, unless a test sets it. */
+extern struct results_data {
+    uint64_t read, written, requests;
+} results_data;
+
 /* The folder of the running test. */
 extern char results_folder[256];
 /* All warnings of results_read_folder(), one per line. */

@@ -180,6 +180,27 @@ static void requests_as_bytes(void **state)
     }
 }
 
+/* The reply's bytes, and each request; not those of a pipe. */
+static void bytes_and_requests_are_counted_per_packet(void **state)
+{
+    (void)state;
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
+    const struct wire_data *data = &client.conversation.wire.data;
+    assert_ok_for("write", smb2_client_play_with(&client, "smb2", "9", "size", "70000"));
+    assert_int_equal(data->written, 70000);
+    assert_int_equal(data->read, 0);
+    assert_ok_for("read", smb2_client_play_with(&client, "smb2", "8", "size", "512"));
+    assert_int_equal(data->read, 512);
+    assert_int_equal(data->written, 0);
+    assert_int_equal(data->requests, 1);
+    assert_ok_for("echo", smb2_client_play(&client, "13"));
+    assert_int_equal(data->read, 0);
+    assert_int_equal(data->requests, 1);
+    smb2_both_end(&client, server);
+}
+
 /* Message ids, credits and charges of consecutive requests. */
 static void headers_of_requests(void **state)
 {
@@ -443,6 +464,7 @@ int main(void)
         cmocka_unit_test(smb1_negotiate_leads_to_smb2),
         cmocka_unit_test(both_sessions_on_one_connection),
         cmocka_unit_test(requests_as_bytes),
+        cmocka_unit_test(bytes_and_requests_are_counted_per_packet),
         cmocka_unit_test(headers_of_requests),
         cmocka_unit_test(large_requests_are_paid_for),
         cmocka_unit_test(leases_of_each_dialect),

@@ -208,7 +208,7 @@ static const struct {
      "--slo requires --find-max; for existing results use traffic-summary --slo"},
     {"--find-max --slo p96<=1s" LOGON,
      "--slo: p96<=1s: expected success, ok, failed, achieved, nominal, planned, planned-rate, "
-     "mean, p50, p95 or p99, then "
+     "MB/s, read-MB/s, write-MB/s, iops, mean, p50, p95 or p99, then "
      ">= or <="},
     {"--find-max --order random" LOGON, "--order and --find-max exclude each other; leave one out"},
     {"--duration 10" LOGON, "--duration: unknown option; put traffic-replay's options after --"},

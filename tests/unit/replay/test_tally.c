@@ -316,6 +316,70 @@ static void merging_equals_one_tally(void **state)
         tally_free(unused[i]);
 }
 
+/* An operation of second 3 that moved data. */
+static void play_data(struct tally *tally, int64_t ended, struct wire_data data)
+{
+    struct outcome ok = outcome_of(OUTCOME_OK);
+    tally_planned(tally, SEARCH, 3 * second);
+    tally_event(tally,
+                &(struct tally_event){.type = SEARCH,
+                                      .due = 3 * second,
+                                      .ready = 3 * second,
+                                      .first_sent = 3 * second,
+                                      .last_received = ended,
+                                      .ended = ended,
+                                      .data = data},
+                &ok);
+}
+
+static void bytes_count_in_the_second_of_completion_and_merge(void **state)
+{
+    (void)state;
+    struct tally *tally = make(), *other = make();
+    struct size_count sizes[SIZE_COUNTS_MAX];
+    size_t rows;
+    play_data(tally, 3 * second, (struct wire_data){4096, 0, 1});
+    play_data(tally, 4500 * ms, (struct wire_data){4096, 0, 2});
+    play_data(tally, 4500 * ms, (struct wire_data){0, 512, 1});
+    play_data(tally, 4500 * ms, (struct wire_data){0, 0, 3});
+    play_data(tally, 6 * second, (struct wire_data){1000000, 0, 1}); /* after the window */
+    play_data(other, 3 * second, (struct wire_data){4096, 0, 1});
+    assert_int_equal(tally_merge(tally, other), 0);
+    assert_good(tally);
+    const struct tally_packet *packet = tally_packet(tally, SEARCH);
+    assert_int_equal(packet->read, 3 * 4096);
+    assert_int_equal(packet->written, 512);
+    assert_int_equal(packet->requests, 8);
+    assert_int_equal(size_counts_list(&packet->sizes, sizes), 2);
+    assert_int_equal(sizes[0].size, 4096);
+    assert_int_equal(sizes[0].count, 3);
+    assert_int_equal(sizes[1].size, 512);
+    const struct tally_second *seconds = tally_seconds(tally, &rows);
+    assert_int_equal(seconds[1].read, 2 * 4096);
+    assert_int_equal(seconds[2].read, 4096);
+    assert_int_equal(seconds[2].written, 512);
+    assert_int_equal(size_counts_list(&tally_packet(tally, BIND)->sizes, sizes), 0);
+    tally_free(tally);
+    tally_free(other);
+}
+
+static void more_than_256_sizes_are_counted_together(void **state)
+{
+    (void)state;
+    struct size_counts counts = {0}, copy = {0};
+    struct size_count list[SIZE_COUNTS_MAX];
+    for (uint64_t size = 1; size <= 300; size++)
+        assert_int_equal(size_counts_add(&counts, size * 512, size), 0);
+    assert_int_equal(size_counts_list(&counts, list), 256);
+    assert_int_equal(list[0].size, 256 * 512);
+    assert_int_equal(counts.other, (257 + 300) * 44 / 2);
+    assert_int_equal(size_counts_merge(&copy, &counts), 0);
+    assert_int_equal(size_counts_list(&copy, list), 256);
+    assert_int_equal(copy.other, counts.other);
+    size_counts_clear(&counts);
+    size_counts_clear(&copy);
+}
+
 /* -B: counted with operations that ended inside, in no other sum. */
 static void expected_failures_are_separate(void **state)
 {
@@ -489,6 +553,8 @@ int main(void)
         cmocka_unit_test(times_follow_their_definitions),
         cmocka_unit_test(causes_are_counted),
         cmocka_unit_test(merging_equals_one_tally),
+        cmocka_unit_test(bytes_count_in_the_second_of_completion_and_merge),
+        cmocka_unit_test(more_than_256_sizes_are_counted_together),
         cmocka_unit_test(expected_failures_are_separate),
         cmocka_unit_test(an_interrupt_shortens_the_window),
         cmocka_unit_test(live_counters_give_quantiles),

@@ -191,19 +191,36 @@ static void colour_adds_nothing_but_escape_sequences(void **state)
                 "max: 2.000\n");
 }
 
+static void runs_without_smb2_have_no_megabytes_per_second(void **state)
+{
+    (void)state;
+    struct results_run run = {4, 2, 1, 3000, 1000, 250000000};
+    results_write_json(&run, results_path("a.json"));
+    run.seed = 2;
+    results_write_text(&run, results_path("b.txt"));
+    struct readings readings = results_read_folder();
+    for (size_t i = 0; i < 2; i++)
+        for (enum metric metric = METRIC_BYTES; metric <= METRIC_IOPS; metric++)
+            assert_true(isnan(readings.items[i].metrics[metric]));
+    readings_clear(&readings);
+}
+
 /* Every metric of our JSON and our text. */
 static void every_metric_is_read_from_json_and_text(void **state)
 {
     (void)state;
     static const double wanted[METRICS] = {
-        [METRIC_OK] = 3,         [METRIC_FAILED] = 1,      [METRIC_NOMINAL] = 80,
-        [METRIC_PLANNED] = 4000, [METRIC_MEAN] = 0.25,     [METRIC_P50] = 0.25,
-        [METRIC_P95] = 0.25,     [METRIC_P99] = 0.25,      [METRIC_SUCCESS_RATE] = 75,
-        [METRIC_ACHIEVED] = 100, [METRIC_PLANNED_RATE] = 4};
+        [METRIC_OK] = 3,         [METRIC_FAILED] = 1,        [METRIC_NOMINAL] = 80,
+        [METRIC_PLANNED] = 4000, [METRIC_MEAN] = 0.25,       [METRIC_P50] = 0.25,
+        [METRIC_P95] = 0.25,     [METRIC_P99] = 0.25,        [METRIC_SUCCESS_RATE] = 75,
+        [METRIC_ACHIEVED] = 100, [METRIC_PLANNED_RATE] = 4,  [METRIC_BYTES] = 3,
+        [METRIC_READ_BYTES] = 2, [METRIC_WRITTEN_BYTES] = 1, [METRIC_IOPS] = 6};
     struct results_run run = {4, 2, 1, 3000, 1000, 250000000};
+    results_data = (struct results_data){2000000000, 1000000000, 5000};
     results_write_json(&run, results_path("a.json"));
     run.seed = 2;
     results_write_text(&run, results_path("b.txt"));
+    results_data = (struct results_data){0};
     struct readings readings = results_read_folder();
     assert_int_equal(readings.count, 2);
     for (size_t i = 0; i < 2; i++)
@@ -548,6 +565,7 @@ int main(void)
         TEST(a_cell_shows_the_mean_of_its_runs),
         TEST(colour_adds_nothing_but_escape_sequences),
         TEST(every_metric_is_read_from_json_and_text),
+        TEST(runs_without_smb2_have_no_megabytes_per_second),
         TEST(reports_of_the_python_tool_are_read),
         TEST(cells_are_marked_by_the_service_level),
         TEST(service_levels_are_parsed_or_refused),

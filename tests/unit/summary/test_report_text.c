@@ -209,6 +209,40 @@ static void why_the_run_ended(void **state)
     result_clear(&before);
 }
 
+/* 10 seconds; the echo stands for a type that reads. */
+static void bytes_requests_and_sizes_are_printed(void **state)
+{
+    (void)state;
+    struct result result;
+    struct result_count sizes[] = {{"4096", 90}, {"61440", 10}, {"7", 1}, {"6", 1},
+                                   {"5", 1},     {"4", 1},      {"3", 1}};
+    sample_result(&result);
+    char *text = sample_text(&result);
+    assert_null(strstr(text, "Data:"));
+    assert_null(strstr(text, "Requests:"));
+    free(text);
+    for (size_t i = 0; i < result.packet_count; i++)
+        if (strcmp(result.packets[i].protocol, "smb2") == 0) {
+            result.packets[i].read = 2000000;
+            result.packets[i].requests = 3;
+            result.packets[i].sizes = sizes;
+            result.packets[i].size_count = 7;
+        }
+    text = sample_text(&result);
+    static const char lines[] =
+        "\nData:                        0.200 MB/s (2.000 MB in the window; MB = 10^6 bytes)\n"
+        "Data read:                   0.200 MB/s in 0.100 reads per second of 2000000 bytes\n"
+        "Data written:                0.000 MB/s in 0.000 writes per second\n"
+        "Data operations:             0.100 reads and writes per second (IOPS)\n"
+        "Requests:                    3.00 SMB2 requests per operation\n"
+        "Sizes, smb2:13:              4096 85.7%, 61440 9.5%, 7 1.0%, 6 1.0%, 5 1.0%, 4 1.0%, "
+        "others 1.0%\n";
+    if (!strstr(text, lines))
+        fail_msg("%s", text);
+    free(text);
+    result_clear(&result);
+}
+
 /* A server that answers only one of two clients: no operation waits, but one time is unknown. */
 static void an_unanswered_operation_has_no_time(void **state)
 {
@@ -372,6 +406,7 @@ int main(void)
         cmocka_unit_test(the_head_is_the_published_one),
         cmocka_unit_test(an_empty_run_has_words_for_figures),
         cmocka_unit_test(why_the_run_ended),
+        cmocka_unit_test(bytes_requests_and_sizes_are_printed),
         cmocka_unit_test(an_unanswered_operation_has_no_time),
         cmocka_unit_test(operations_that_were_not_sent_are_shown),
         cmocka_unit_test(one_sign_alone_is_no_bottleneck),
