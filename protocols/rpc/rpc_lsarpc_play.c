@@ -4,6 +4,10 @@
  * and a policy handle, which is opened if there is none. LookupSids3 and LookupNames4 use TCP and
  * the secure channel.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "protocols/ntstatus.h"
 #include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_channel.h"
@@ -31,7 +35,9 @@ static struct outcome keep_policy(struct conversation *conversation, struct outc
                                   const struct lsarpc_handle_reply *reply);
 static struct outcome query_policy(struct conversation *conversation, uint16_t opnum,
                                    const struct rpc_level_details *level);
+static char *lsarpc_user_name(const struct conversation *conversation, struct arena *arena);
 static struct outcome lookup_outcome(struct outcome outcome, uint32_t status);
+static struct outcome domain_member_sid(struct conversation *conversation, struct ndr_sid *sid);
 static struct outcome play_lookup_sids3(struct conversation *conversation, const void *details);
 static struct outcome secure_call(struct conversation *conversation, uint16_t opnum, void *request,
                                   void *reply, struct arena *arena);
@@ -132,30 +138,39 @@ static struct outcome query_policy(struct conversation *conversation, uint16_t o
     return outcome;
 }
 
-/* Well-known names and the anonymous SID, which exist in every domain. */
-static char *well_known_names[] = {(char *)(uintptr_t) "This Organization",
-                                   (char *)(uintptr_t) "Digest Authentication"};
-static struct ndr_sid anonymous = {1, 1, {0, 0, 0, 0, 0, 5}, {7}};
-static struct ndr_sid *anonymous_sids[] = {&anonymous};
-
 static struct outcome lsarpc_play_lookup_names(struct conversation *conversation,
                                                const void *details)
 {
     (void)details;
     struct arena arena = {0};
+    char *names[] = {lsarpc_user_name(conversation, &arena)};
     struct lsarpc_LookupNames_reply reply = {.status = 0};
-    struct outcome outcome = need_policy(conversation);
-    if (outcome.kind != OUTCOME_OK)
+    struct outcome outcome = names[0] ? need_policy(conversation) : outcome_of_error(-ENOMEM);
+    if (outcome.kind != OUTCOME_OK) {
+        arena_free(&arena);
         return outcome;
+    }
     struct lsarpc_LookupNames_request request = {.handle = conversation->rpc->policy.handle,
-                                                 .count = 2,
-                                                 .names = well_known_names,
+                                                 .count = 1,
+                                                 .names = names,
                                                  .level = LOOKUP_WKSTA};
     outcome =
         rpc_play_call(conversation, RPC_SLOT_LSARPC, LSARPC_LOOKUP_NAMES, &request, &reply, &arena);
     outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;
+}
+
+/* "SAMDOM\\STGU-0-1" in arena; NULL: out of memory. Names like "This Organization" would depend on
+ * the DC's language (MS-LSAT 3.1.1.1.1), and a DC answers them without reading its directory. */
+static char *lsarpc_user_name(const struct conversation *conversation, struct arena *arena)
+{
+    const char *domain = conversation->dc->netbios_domain, *user = conversation->user->name;
+    size_t size = strlen(domain) + 1 + strlen(user) + 1;
+    char *name = arena_alloc(arena, size);
+    if (name)
+        snprintf(name, size, "%s\\%s", domain, user);
+    return name;
 }
 
 /* The outcome of a look-up. A DC need not know all the names, so "some not mapped" is a success. */
@@ -170,19 +185,36 @@ static struct outcome play_lookup_sids(struct conversation *conversation, const 
 {
     (void)details;
     struct arena arena = {0};
+    struct ndr_sid sid, *sids[] = {&sid};
     struct lsarpc_LookupSids_reply reply = {.status = 0};
-    struct outcome outcome = need_policy(conversation);
+    struct outcome outcome = domain_member_sid(conversation, &sid);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = need_policy(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct lsarpc_LookupSids_request request = {.handle = conversation->rpc->policy.handle,
                                                 .count = 1,
-                                                .sids = anonymous_sids,
+                                                .sids = sids,
                                                 .level = LOOKUP_WKSTA};
     outcome =
         rpc_play_call(conversation, RPC_SLOT_LSARPC, LSARPC_LOOKUP_SIDS, &request, &reply, &arena);
     outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;
+}
+
+/* A SID of the domain: the user's if SAMR has told its RID, else that of Domain Users. */
+static struct outcome domain_member_sid(struct conversation *conversation, struct ndr_sid *sid)
+{
+    enum { DOMAIN_USERS = 513 };
+    const struct rpc_state *state = rpc_state_of(conversation);
+    const char *domain = conversation->dc->domain_sid;
+    if (!state)
+        return outcome_of_error(-ENOMEM);
+    if (!domain || ndr_sid_parse(domain, sid) < 0 || sid->count == NDR_SID_AUTHORITIES_MAX)
+        return outcome_failed("lsarpc: the domain's SID is unknown");
+    sid->sub_authorities[sid->count++] = state->rid ? state->rid : DOMAIN_USERS;
+    return outcome_ok();
 }
 
 /* A DC does not trust its own domain, so "not found" is the expected answer. */
@@ -217,13 +249,13 @@ static struct outcome play_lookup_sids3(struct conversation *conversation, const
 {
     (void)details;
     struct arena arena = {0};
+    struct ndr_sid sid, *sids[] = {&sid};
     struct lsarpc_LookupSids3_reply reply = {.status = 0};
-    struct lsarpc_LookupSids3_request request = {.count = 1,
-                                                 .sids = anonymous_sids,
-                                                 .level = LOOKUP_WKSTA,
-                                                 .client_revision = CLIENT_REVISION};
-    struct outcome outcome =
-        secure_call(conversation, LSARPC_LOOKUP_SIDS3, &request, &reply, &arena);
+    struct lsarpc_LookupSids3_request request = {
+        .count = 1, .sids = sids, .level = LOOKUP_WKSTA, .client_revision = CLIENT_REVISION};
+    struct outcome outcome = domain_member_sid(conversation, &sid);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = secure_call(conversation, LSARPC_LOOKUP_SIDS3, &request, &reply, &arena);
     outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;
@@ -246,13 +278,13 @@ static struct outcome play_lookup_names4(struct conversation *conversation, cons
 {
     (void)details;
     struct arena arena = {0};
+    char *names[] = {lsarpc_user_name(conversation, &arena)};
     struct lsarpc_LookupNames4_reply reply = {.status = 0};
-    struct lsarpc_LookupNames4_request request = {.count = 2,
-                                                  .names = well_known_names,
-                                                  .level = LOOKUP_WKSTA,
-                                                  .client_revision = CLIENT_REVISION};
+    struct lsarpc_LookupNames4_request request = {
+        .count = 1, .names = names, .level = LOOKUP_WKSTA, .client_revision = CLIENT_REVISION};
     struct outcome outcome =
-        secure_call(conversation, LSARPC_LOOKUP_NAMES4, &request, &reply, &arena);
+        names[0] ? secure_call(conversation, LSARPC_LOOKUP_NAMES4, &request, &reply, &arena)
+                 : outcome_of_error(-ENOMEM);
     outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;

@@ -2,8 +2,13 @@
 #include "tests/lib/rpc_script.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "base/little_endian.h"
 
@@ -38,6 +43,33 @@ uint8_t *rpc_script_say_pdu(struct rpc_script *script, enum rpc_pdu_type type, u
     if (size)
         memcpy(pdu + RPC_HEADER_SIZE, body, size);
     return pdu;
+}
+
+void rpc_script_respond(struct rpc_script *script, const struct rpc_interface *interface,
+                        const uint8_t *pdu, size_t size, rpc_script_answer *answer, void *context)
+{
+    struct arena arena = {0};
+    struct ndr ndr;
+    uint64_t rest = 0; /* of the response's header */
+    uint16_t opnum = le_get16(pdu + 22);
+    const struct rpc_procedure *procedure = rpc_procedure_find(interface, opnum);
+    assert_non_null(procedure);
+    void *request = arena_alloc(&arena, procedure->request_size);
+    void *reply = arena_alloc(&arena, procedure->reply_size);
+    ndr_decode_start(&ndr, pdu + RPC_REQUEST_HEADER_SIZE, size - RPC_REQUEST_HEADER_SIZE, false,
+                     &arena);
+    procedure->request(&ndr, procedure->name, request, 0);
+    assert_false(ndr.failed);
+    ndr_end(&ndr);
+    answer(context, opnum, request, reply);
+    ndr_encode_start(&ndr);
+    ndr_u64(&ndr, "header", &rest);
+    procedure->reply(&ndr, procedure->name, reply, 0);
+    assert_false(ndr.failed);
+    rpc_script_say_pdu(script, RPC_PDU_RESPONSE, RPC_PFC_FIRST_FRAG | RPC_PFC_LAST_FRAG,
+                       le_get32(pdu + 12), ndr.data, ndr.size, 0);
+    ndr_end(&ndr);
+    arena_free(&arena);
 }
 
 int rpc_script_receive(struct rpc_transport *transport, uint8_t *data, size_t size)

@@ -30,6 +30,14 @@ uint8_t *rpc_script_room(struct rpc_script *script, size_t size);
 uint8_t *rpc_script_say_pdu(struct rpc_script *script, enum rpc_pdu_type type, uint8_t flags,
                             uint32_t call_id, const void *body, size_t size, size_t more);
 
+/* Fills the zeroed reply to a decoded request. */
+typedef void rpc_script_answer(void *context, uint16_t opnum, const void *request, void *reply);
+
+/* Decodes a request without security, which must be right, and queues the response that answer
+ * fills. */
+void rpc_script_respond(struct rpc_script *script, const struct rpc_interface *interface,
+                        const uint8_t *pdu, size_t size, rpc_script_answer *answer, void *context);
+
 /* receive() and close() of struct rpc_transport_ops. */
 int rpc_script_receive(struct rpc_transport *transport, uint8_t *data, size_t size);
 

@@ -220,36 +220,22 @@ static void (*const answers[64])(struct peer *, const void *,
                                             [NETLOGON_DSR_GET_DC_NAME_EX2] = answer_locator,
                                             [NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS] = answer_logon};
 
+static void answer_call(void *context, uint16_t opnum, const void *request, void *reply)
+{
+    assert_non_null(answers[opnum]);
+    answers[opnum](context, request, reply);
+}
+
 static void hear_request(struct peer *peer, const uint8_t *pdu, size_t size)
 {
-    struct arena arena = {0};
-    struct ndr ndr;
-    uint16_t opnum = pdu[22];
-    const struct rpc_procedure *procedure = rpc_procedure_find(&rpc_netlogon, opnum);
-    assert_true(procedure && answers[opnum]);
-    void *request = arena_alloc(&arena, procedure->request_size);
-    void *reply = arena_alloc(&arena, procedure->reply_size);
-    ndr_decode_start(&ndr, pdu + 24, size - 24, false, &arena);
-    procedure->request(&ndr, procedure->name, request, 0);
-    assert_false(ndr.failed);
-    ndr_end(&ndr);
-    peer->calls[opnum]++;
+    peer->calls[pdu[22]]++;
     if (peer->faults) {
-        uint8_t body[16] = {[8] = 5}; /* nca_s_fault_access_denied */
+        uint8_t body[16] = {[8] = 5}; /* ERROR_ACCESS_DENIED */
         peer->faults--;
         rpc_script_say_pdu(&peer->out, RPC_PDU_FAULT, BOTH, pdu[12], body, sizeof body, 0);
-        arena_free(&arena);
         return;
     }
-    answers[opnum](peer, request, reply);
-    ndr_encode_start(&ndr);
-    uint64_t rest = 0; /* of the response's header */
-    ndr_u64(&ndr, "header", &rest);
-    procedure->reply(&ndr, procedure->name, reply, 0);
-    assert_false(ndr.failed);
-    rpc_script_say_pdu(&peer->out, RPC_PDU_RESPONSE, BOTH, pdu[12], ndr.data, ndr.size, 0);
-    ndr_end(&ndr);
-    arena_free(&arena);
+    rpc_script_respond(&peer->out, &rpc_netlogon, pdu, size, answer_call, peer);
 }
 
 static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
