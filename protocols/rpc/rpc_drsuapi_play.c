@@ -41,9 +41,12 @@ static struct outcome bind_handle(struct conversation *conversation)
     return state ? bind_on(conversation, RPC_SLOT_DRSUAPI, &state->drs) : outcome_of_error(-ENOMEM);
 }
 
-/* DRS_EXTENSIONS_INT of 28 bytes (MS-DRSR 5.39): BASE, GETCHGREPLY_V6, STRONG_ENCRYPTION; site, pid
- * and epoch are zero. */
-static const uint8_t client_extensions[28] = {0x01, 0x80, 0x00, 0x04};
+/* DRS_EXTENSIONS_INT without cb (MS-DRSR 5.39). dwFlags: BASE, GETCHGREPLY_V6, STRONG_ENCRYPTION.
+ * dwExtCaps: all, or GetNCChanges is refused where an optional feature such as the Recycle Bin is
+ * enabled (4.1.10.5.1). dwFlagsExt is zero, so that recycled objects are not sent as such; site,
+ * pid, epoch and ConfigObjGUID are zero. */
+static const uint8_t client_extensions[52] = {
+    0x01, 0x80, 0x00, 0x04, [48] = 0xff, [49] = 0xff, [50] = 0xff, [51] = 0xff};
 
 static struct outcome bind_on(struct conversation *conversation, enum rpc_slot slot,
                               struct rpc_handle *handle)

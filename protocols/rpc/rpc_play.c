@@ -283,6 +283,7 @@ struct outcome rpc_werror_outcome(uint32_t error, bool more_data)
                  {124, "ERROR_INVALID_LEVEL"},
                  {234, "ERROR_MORE_DATA"},
                  {1212, "ERROR_INVALID_DOMAINNAME"},
+                 {1306, "ERROR_REVISION_MISMATCH"},
                  {1311, "ERROR_NO_LOGON_SERVERS"},
                  {1355, "ERROR_NO_SUCH_DOMAIN"},
                  {2310, "NERR_NetNameNotFound"},
