@@ -424,11 +424,10 @@ static int check_exclusions(struct builder *builder, const struct packet_row *ro
                             const struct yaml_node *form)
 {
     for (const struct packet_rule *rule = row ? row->rules : NULL; rule && rule->key; rule++) {
-        const struct yaml_node *field = yaml_node_get(form, rule->key);
-        const struct yaml_node *other =
-            field && rule->not_with ? yaml_node_get(form, rule->not_with) : NULL;
+        const struct yaml_node *other = rule->not_with ? yaml_node_get(form, rule->not_with) : NULL;
+        const struct yaml_node *field = other ? yaml_node_get(form, rule->key) : NULL;
         char what[100];
-        if (!other || strcmp(other->text, rule->not_value) != 0)
+        if (!field || strcmp(other->text, rule->not_value) != 0)
             continue;
         snprintf(what, sizeof what, "no %s with %s: %s", rule->key, rule->not_with,
                  rule->not_value);

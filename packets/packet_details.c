@@ -246,17 +246,17 @@ static int read_field(const struct packet_rule *rule, const struct packet_field 
 {
     char expected[200];
     bool list = packet_rule_is_list(rule);
-    packet_rule_expected(rule, expected, sizeof expected);
     if (!list && field->count != 1)
         return error_set(error, -EINVAL, "%s: expected one value, found %zu", rule->key,
                          field->count);
     if (rule->type == PACKET_OIDS && field->count > rule->max)
-        return error_set(error, -EINVAL, "%s: expected %s, found %zu", rule->key, expected,
-                         field->count);
+        return error_set(error, -EINVAL, "%s: expected %s, found %zu", rule->key,
+                         packet_rule_expected(rule, expected, sizeof expected), field->count);
     for (size_t i = 0; i < field->count; i++)
         if (!packet_rule_check(rule, field->values[i]))
             return error_set(error, -EINVAL, "%s: expected %s, found \"%.80s\"", rule->key,
-                             expected, field->values[i]);
+                             packet_rule_expected(rule, expected, sizeof expected),
+                             field->values[i]);
     *value = (struct packet_value){.given = true};
     if (list) {
         value->count = field->count;

@@ -179,7 +179,7 @@ static struct yaml_node *new_node(struct builder *builder, enum yaml_kind kind,
     struct yaml_node *node = arena_alloc(&builder->tree->arena, sizeof *node);
     if (!node)
         return NULL;
-    node->kind = kind;
+    node->kind = (uint8_t)kind;
     node->place = yaml_place_of(event->start_mark);
     node->text = "";
     return node;
@@ -235,7 +235,7 @@ static int close_collection(struct builder *builder)
         memcpy(items, builder->stack + frame.first, count * sizeof *items);
     builder->depth = frame.first;
     frame.node->items = items;
-    frame.node->count = frame.node->kind == YAML_TREE_MAPPING ? count / 2 : count;
+    frame.node->count = (uint32_t)(frame.node->kind == YAML_TREE_MAPPING ? count / 2 : count);
     return frame.node->kind == YAML_TREE_MAPPING ? check_keys(builder, frame.node) : 0;
 }
 

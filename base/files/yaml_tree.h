@@ -18,15 +18,16 @@ enum { YAML_TREE_NESTING_MAX = 64 };
 
 enum yaml_kind { YAML_TREE_SCALAR, YAML_TREE_SEQUENCE, YAML_TREE_MAPPING };
 
+/* Small, as a file of some megabytes has millions of nodes. */
 struct yaml_node {
-    enum yaml_kind kind;
-    struct text_place place;
-    bool quoted;      /* a scalar in quotes is always a string */
     const char *text; /* of a scalar, terminated, without NUL bytes inside */
-    size_t count;     /* items of a sequence, pairs of a mapping */
     /* The items of a sequence, or the keys (scalars) and values of a mapping: items[2 * i] is a
      * key. */
     const struct yaml_node *const *items;
+    uint32_t count; /* items of a sequence, pairs of a mapping */
+    struct text_place place;
+    uint8_t kind; /* enum yaml_kind */
+    bool quoted;  /* a scalar in quotes is always a string */
 };
 
 struct yaml_tree;

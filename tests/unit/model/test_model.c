@@ -547,12 +547,38 @@ static void pauses_survive_writing(void **state)
     free(text);
 }
 
+/* As many as a file can have within some megabytes. They are in the order of their counts, and
+ * those with equal counts in the order of the file. */
+static void many_forms_are_read(void **state)
+{
+    enum { FORMS = 100000 };
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    FILE *out = open_memstream(&text, &size);
+    fputs("version: 3\npacket_rate: 1\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n"
+          "  \"ldap:3\": {\"-\": 1}\ndetails:\n  \"ldap:3\":\n",
+          out);
+    for (int i = 0; i < FORMS; i++)
+        fprintf(out, "    - {count: %d, scope: sub, filter: \"(a%d)\"}\n", 1 + (i == 77777), i);
+    fclose(out);
+    struct model *model = model_of(text, NULL);
+    const struct model_type *type = type_of(model, "ldap", "3");
+    assert_int_equal(type->details_count, FORMS);
+    expect_field(&type->details[0], "filter", "(a77777)");
+    expect_field(&type->details[1], "filter", "(a0)");
+    expect_field(&type->details[FORMS - 1], "filter", "(a99999)");
+    model_free(model);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses_survive_writing),
         cmocka_unit_test(a_small_model_is_read),
         cmocka_unit_test(details_are_read),
+        cmocka_unit_test(many_forms_are_read),
         cmocka_unit_test(visits_follow_from_the_chain),
         cmocka_unit_test(the_order_of_keys_does_not_matter),
         cmocka_unit_test(version_3_can_be_json),
