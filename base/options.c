@@ -14,6 +14,7 @@
 
 #include "base/build_options.h"
 #include "base/message.h"
+#include "base/random.h"
 #include "base/secret.h"
 
 /* getopt_long() returns LONG_BASE plus a row's index for a long name. */
@@ -238,6 +239,21 @@ static const char *parse_whole(const struct options_row *row, const char *value,
     if (errno == ERANGE || (double)number < row->min || (double)number > row->max)
         return out_of_range(row, value);
     *out = number;
+    return NULL;
+}
+
+const char *options_parse_seed(const char *value, uint64_t *seed)
+{
+    char *end;
+    errno = 0;
+    uint64_t number = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)*value) || *end)
+        return options_wrong("\"%s\" is not a whole number from 0 to %lld", value,
+                             (long long)RANDOM_SEED_MAX);
+    if (errno == ERANGE || number > (uint64_t)RANDOM_SEED_MAX)
+        return options_wrong("\"%s\" is out of range: expected a number from 0 to %lld", value,
+                             (long long)RANDOM_SEED_MAX);
+    *seed = number;
     return NULL;
 }
 

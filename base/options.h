@@ -115,6 +115,8 @@ int options_complain(const char *format, ...) __attribute__((format(printf, 1, 2
 int options_out_of_memory(void);
 /* What is wrong with a value, for parse() to return. Valid until the next call. */
 const char *options_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A seed from 0 to RANDOM_SEED_MAX, for parse(). Returns what is wrong, or NULL. */
+const char *options_parse_seed(const char *value, uint64_t *seed);
 
 /*
  * Reads a whole command line and stores all values in owner. argv is reordered: *first is the index

@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* The largest seed: JSON integers end here. */
+#define RANDOM_SEED_MAX INT64_MAX
+
 struct random_stream {
     uint64_t state[4];
 };

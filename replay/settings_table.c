@@ -264,18 +264,9 @@ const struct options_table settings_table = {
 static const char *parse_seed(void *owner, char *value)
 {
     struct settings *settings = owner;
-    /* The limit is that of JSON integers. */
-    char *end;
-    errno = 0;
-    settings->random_seed = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end)
-        return options_wrong("\"%s\" is not a whole number from 0 to %lld", value,
-                             (long long)INT64_MAX);
-    if (errno == ERANGE || settings->random_seed > INT64_MAX)
-        return options_wrong("\"%s\" is out of range: expected a number from 0 to %lld", value,
-                             (long long)INT64_MAX);
-    settings->random_seed_given = true;
-    return NULL;
+    const char *wrong = options_parse_seed(value, &settings->random_seed);
+    settings->random_seed_given = !wrong;
+    return wrong;
 }
 
 static const char *parse_source(void *owner, char *value)

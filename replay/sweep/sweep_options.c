@@ -5,6 +5,7 @@
  * to settings_read(). The first error ends the program.
  */
 #include "replay/sweep/sweep_options.h"
+#include "base/random.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -329,7 +330,7 @@ static enum step check_replay_options(const struct sweep_options *options)
         return sweep_options_refuse(options, "--%s: all cells would write the same file; remove it from the "
                                 "configuration file",
                                 replay->json ? "json" : "timing-data");
-    if (replay->random_seed > (uint64_t)INT64_MAX - REPEAT_MAX)
+    if (replay->random_seed > (uint64_t)RANDOM_SEED_MAX - REPEAT_MAX)
         return sweep_options_refuse(options, "--random-seed: too large; repeats add to it");
     if (strcmp(replay->model, "-") == 0)
         return sweep_options_refuse(options, "MODEL: standard input can be read only once; give a file");
