@@ -14,7 +14,6 @@
 #include "base/message.h"
 
 static void hold_standard_files(void);
-static bool reader_is_gone(void);
 
 void program_begin(const char *name)
 {
@@ -38,7 +37,11 @@ static void hold_standard_files(void)
 
 int program_end(int status)
 {
-    return status == EXIT_OK && program_flush_output() < 0 ? EXIT_FAILED : status;
+    int flushed = status == EXIT_OK ? program_flush_output() : 0;
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (lost && status <= EXIT_FAILED && program_reader_is_gone())
+        return EXIT_NO_READER;
+    return flushed < 0 ? EXIT_FAILED : status;
 }
 
 int program_flush_output(void)
@@ -48,15 +51,14 @@ int program_flush_output(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     int cause = errno; /* 0 if an earlier write failed */
-    if (!reported && !reader_is_gone())
+    if (!reported && !program_reader_is_gone())
         message_print("cannot write standard output%s%s", cause ? ": " : "",
                       cause ? strerror(cause) : "");
     reported = true;
     return cause ? -cause : -EIO;
 }
 
-/* Whether standard output is a pipe without a reader, as in `traffic-summary results | head`. */
-static bool reader_is_gone(void)
+bool program_reader_is_gone(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO};
     return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/message.h"
+#include "base/program.h"
 #include "model/model_load.h"
 #include "protocols/packet.h"
 #include "replay/run_part.h"
@@ -123,6 +124,8 @@ static enum step finish_output(struct session *session, FILE *out, const char *n
         error = -errno;
     if (out != stdout && fclose(out) != 0 && !error)
         error = -errno;
+    if (error && out == stdout && program_reader_is_gone())
+        return step_done(&session->status, EXIT_NO_READER);
     if (error)
         return session_end(session, EXIT_FAILED, "cannot write %s: %s", name, strerror(-error));
     return STEP_NEXT;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/message.h"
+#include "base/program.h"
 #include "model/plan_count.h"
 #include "replay/run_part.h"
 #include "replay/session/remedies.h"
@@ -167,7 +168,9 @@ static enum step write_reports(struct session *session, const struct result *res
     int failed = report_print(out, result);
     if (!failed && fflush(out) != 0)
         failed = -errno;
-    if (failed)
+    if (failed && out == stdout && program_reader_is_gone())
+        step = step_done(&session->status, EXIT_NO_READER);
+    else if (failed)
         step = session_end(session, EXIT_FAILED, "cannot write the report: %s", strerror(-failed));
     if (json && result_write(result, json, &error) != 0)
         step = session_end(session, EXIT_FAILED, "--json: %s", error.text);
