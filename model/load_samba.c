@@ -53,6 +53,7 @@ static int check_depth(struct builder *builder, const char *text);
 static int refuse_syntax(struct builder *builder, const json_error_t *error);
 static unsigned token_column(const json_error_t *error);
 static int load_samba_read_root(struct builder *builder, const char *text, json_t *root);
+static bool is_version_1(const json_t *root);
 static int find_sections(struct builder *builder, struct json_cursor cursor, json_t *root,
                          struct json_cursor places[SECTIONS]);
 static int load_samba_read_object(struct builder *builder, struct json_cursor *cursor,
@@ -162,6 +163,10 @@ static int load_samba_read_root(struct builder *builder, const char *text, json_
     struct text_place place = cursor_to_value(&cursor);
     if (!json_is_object(root))
         return load_samba_unexpected(builder, place, "a model: an object", root);
+    if (is_version_1(root))
+        return builder_wrong(builder, place,
+                             "found a Samba traffic model of version 1 (Samba 4.7 to 4.9), which "
+                             "has no packet rate; recreate it from its capture with traffic-learn");
     int result = find_sections(builder, cursor, root, places);
     for (size_t i = 0; i < SECTIONS && result == 0; i++) {
         json_t *value = json_object_get(root, samba_sections[i].key);
@@ -171,6 +176,13 @@ static int load_samba_read_root(struct builder *builder, const char *text, json_
             result = builder_wrong(builder, place, "expected the key %s", samba_sections[i].key);
     }
     return result;
+}
+
+static bool is_version_1(const json_t *root)
+{
+    const json_t *version = json_object_get(root, "version");
+    return json_is_object(json_object_get(root, "ngrams")) &&
+           (json_object_get(root, "conversation_rate") || json_integer_value(version) == 1);
 }
 
 /* Finds where the value of each section begins. Refuses unknown keys. */

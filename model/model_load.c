@@ -96,10 +96,6 @@ static int fill_recording(struct model *model, const char *name, struct recordin
         return error_no_memory(error);
     setvbuf(file, NULL, _IOFBF, BUFFER_SIZE);
     sha256_init(&stream->sha256);
-    size_t mark = text_mark_length(stream->begin);
-    sha256_update(&stream->sha256, mark, (const uint8_t *)stream->begin);
-    stream->begin += mark;
-    stream->begun -= mark;
     int result = set_name(model, name);
     if (result == 0)
         result = recording_load(model, file, name, error, warning, context);

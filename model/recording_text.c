@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/text.h"
 #include "model/samba_details.h"
 #include "model/shape.h"
 
@@ -94,7 +95,8 @@ static int recording_text_read_lines(struct recording_reader *reader)
         if (length > LINE_SIZE_MAX || memchr(line, '\0', (size_t)length))
             result = recording_text_wrong(reader, "a line of text");
         else if (length > 0)
-            result = recording_text_read_line(reader, line);
+            result = recording_text_read_line(
+                reader, line + (reader->line == 1 ? text_mark_length(line) : 0));
         arena_free(&reader->arena);
     }
     free(line);

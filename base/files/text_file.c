@@ -170,7 +170,7 @@ static const char *not_text(const char *text, size_t size)
         return "expected text, found an empty file";
     size_t start = size < 1000 ? size : 1000;
     if (text[0] == '<' && memmem(text, start, "<pdml", 5))
-        return "expected a model, found tshark's PDML; give its capture to traffic-learn";
+        return "found tshark's PDML; give the capture itself to traffic-learn";
     if (size >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
         return "expected UTF-8, found UTF-16";
     return NULL;

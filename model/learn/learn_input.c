@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files/text_file.h"
+#include "base/text.h"
 #include "model/recording_text.h"
 
 /* Standard input after its start, which was read before. */
@@ -18,6 +19,7 @@ struct input_rest {
     size_t used;
 };
 
+static int refuse_special_file(const char *path, struct error *error);
 static int recognise_input(const char *name, const char *bytes, size_t size,
                            enum learn_input_kind *kind, struct error *error);
 static bool is_capture(const unsigned char *bytes, size_t size);
@@ -34,11 +36,9 @@ int learn_input_identify(const char *path, struct learn_input *input, struct err
     char bytes[LEARN_INPUT_PEEK + 1];
     const char *name = text_file_name(path);
     *input = (struct learn_input){0};
-    struct stat facts;
-    /* Recognising a file reads its beginning, which a pipe gives only once. */
-    if (strcmp(path, "-") != 0 && stat(path, &facts) == 0 && S_ISFIFO(facts.st_mode))
-        return error_set(error, -EINVAL, "%s: a pipe; give it as standard input: - <%s", name,
-                         path);
+    int result = refuse_special_file(path, error);
+    if (result < 0)
+        return result;
     int file = text_file_open(path, error);
     if (file < 0)
         return file;
@@ -47,7 +47,7 @@ int learn_input_identify(const char *path, struct learn_input *input, struct err
     if (size < 0)
         return error_set(error, (int)size, "%s: %s", name, strerror((int)-size));
     bytes[size] = '\0';
-    int result = recognise_input(name, bytes, (size_t)size, &input->kind, error);
+    result = recognise_input(name, bytes, (size_t)size, &input->kind, error);
     if (result < 0 || strcmp(path, "-") != 0)
         return result;
     input->size = (size_t)size;
@@ -55,6 +55,23 @@ int learn_input_identify(const char *path, struct learn_input *input, struct err
     if (!input->begun)
         return error_no_memory(error);
     memcpy(input->begun, bytes, (size_t)size + 1);
+    return 0;
+}
+
+/* Recognising a file reads its beginning, which a pipe gives only once. tshark has another standard
+ * input than this program, and reads no devices. */
+static int refuse_special_file(const char *path, struct error *error)
+{
+    struct stat facts;
+    if (strcmp(path, "/dev/stdin") == 0)
+        return error_set(error, -EINVAL, "%s: give - for standard input", path);
+    if (strcmp(path, "-") == 0 || stat(path, &facts) < 0)
+        return 0;
+    if (S_ISFIFO(facts.st_mode))
+        return error_set(error, -EINVAL, "%s: a pipe; give it as standard input: - <%s", path,
+                         path);
+    if (S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode) || S_ISSOCK(facts.st_mode))
+        return error_set(error, -EINVAL, "%s: expected a file, found a device or socket", path);
     return 0;
 }
 
@@ -67,10 +84,12 @@ static int recognise_input(const char *name, const char *bytes, size_t size,
     /* Other binary files may be in one of the formats that tshark reads; if not, it says so. */
     if (is_capture(start, size) || !is_text(start, size))
         *kind = LEARN_INPUT_CAPTURE;
-    else if (recording_text_is_line(bytes))
+    else if (recording_text_is_line(bytes + text_mark_length(bytes)))
         *kind = LEARN_INPUT_RECORDING;
     else if (is_model(bytes))
         *kind = LEARN_INPUT_MODEL;
+    else if (text_file_check(name, bytes, size, error) < 0)
+        return error->code;
     else
         return error_set(error, -EINVAL,
                          "%s: a text, but neither a traffic-summary (lines that begin with a time "
@@ -105,8 +124,7 @@ static bool is_text(const unsigned char *bytes, size_t size)
 /* Model files start with a mapping, perhaps after comments. */
 static bool is_model(const char *text)
 {
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
-        text += 3;
+    text += text_mark_length(text);
     while (*text == '#' || isspace((unsigned char)*text)) {
         if (*text == '#')
             text += strcspn(text, "\n");

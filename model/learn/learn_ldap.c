@@ -20,7 +20,7 @@ enum {
     SEARCH_REQUEST = 3,
     SEARCH_ENTRY = 4
 };
-enum { MODIFY_REQUEST = 6, ADD_REQUEST = 8, COMPARE_REQUEST = 14 };
+enum { MODIFY_REQUEST = 6, ADD_REQUEST = 8, COMPARE_REQUEST = 14, EXTENDED_REQUEST = 23 };
 enum { SEARCH_REFERENCE = 19, INTERMEDIATE = 25, SASL_IN_PROGRESS = 14 };
 enum { SICILY_NEGOTIATE = 10, SICILY_RESPONSE = 11, SASL = 3, NESTING_MAX = 64, VALUE_SIZE = 512 };
 
@@ -32,8 +32,11 @@ enum { FILTER_LESS = 6, FILTER_PRESENT, FILTER_APPROX, FILTER_EXTENSIBLE };
 struct ldap_cursor {
     size_t results, binds, mechanisms, searches, attribute_counts, attributes, controls;
     size_t filters, ands, ors, and_items, or_items, nots, descriptions, presents, types;
-    size_t modifications;
+    size_t modifications, request_names;
 };
+
+/* RFC 4511 4.14.1. A bind has it as tls: starttls. */
+static const char starttls[] = "1.3.6.1.4.1.1466.20037";
 
 struct filter_walk {
     struct learn_frames *frames;
@@ -53,6 +56,8 @@ static void learn_ldap_take_response(struct learn_frames *frames, struct ldap_cu
                                      uint64_t op);
 static int learn_ldap_take_request(struct learn_frames *frames, struct ldap_cursor *cursor,
                                    uint64_t op, size_t messages);
+static void learn_ldap_add_operation(struct learn_frames *frames, struct ldap_cursor *cursor,
+                                     struct learn_form *form);
 static void skip_values(struct learn_frames *frames, struct ldap_cursor *cursor, uint64_t op);
 static int learn_ldap_take_bind(struct learn_frames *frames, struct ldap_cursor *cursor);
 static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, size_t messages);
@@ -183,7 +188,19 @@ static int learn_ldap_take_request(struct learn_frames *frames, struct ldap_curs
     skip_values(frames, cursor, op);
     snprintf(opcode, sizeof opcode, "%u", (unsigned)op);
     learn_form_init(&form, frames->udp ? "cldap" : "ldap", opcode);
+    if (op == EXTENDED_REQUEST)
+        learn_ldap_add_operation(frames, cursor, &form);
     return learn_frames_request(frames, form.text, false);
+}
+
+static void learn_ldap_add_operation(struct learn_frames *frames, struct ldap_cursor *cursor,
+                                     struct learn_form *form)
+{
+    char oid[VALUE_SIZE];
+    learn_line_value(frames->line, LEARN_LINE_LDAP_REQUEST_NAME, cursor->request_names++, oid,
+                     sizeof oid);
+    if (!frames->udp && learn_ldap_is_oid(oid) && strcmp(oid, starttls) != 0)
+        learn_form_add(form, "oid", oid);
 }
 
 /* Other requests than searches have fields of the same names: a compare has a description and a
@@ -377,7 +394,9 @@ static void add_controls(struct filter_walk *search, struct learn_form *form, si
         learn_form_add(form, "controls", list);
 }
 
+/* An OID that models can contain. */
 static bool learn_ldap_is_oid(const char *text)
 {
-    return text[0] && text[strspn(text, "0123456789.")] == '\0' && strlen(text) < 64;
+    const struct packet_rule *rule = packet_rule_find(packet_row_find("ldap", "23"), "oid");
+    return rule && packet_rule_check(rule, text) && strlen(text) < 64;
 }

@@ -114,10 +114,12 @@ void learn_left_out_warn(const struct learn_capture *capture)
     if (capture->counts[LEARN_UNREADABLE] > 0)
         message_print("left out: frames whose time or text cannot be read: %" PRIu64,
                       capture->counts[LEARN_UNREADABLE]);
-    if (capture->spans.count > 1)
-        message_print("nothing was recorded for %.6g s (more than an hour, %zu times); this time "
-                      "does not count in packets/s",
-                      learn_spans_silence(&capture->spans), capture->spans.count - 1);
+    size_t times;
+    double silence = learn_spans_silence(&capture->spans, &times);
+    if (times > 0)
+        message_print("nothing was recorded for %.6g s (an hour without frames, or a clock that "
+                      "was set back; %zu times); this time does not count in packets/s",
+                      silence, times);
 }
 
 void learn_left_out_warn_size(const struct learn_capture *capture, double packets)
@@ -127,4 +129,24 @@ void learn_left_out_warn_size(const struct learn_capture *capture, double packet
         message_print("%.0f packets in %.3g s are too little to learn from; record for some "
                       "minutes at least",
                       packets, seconds);
+}
+
+void learn_left_out_warn_unplayed(const struct model *model)
+{
+    size_t count;
+    const char *option = NULL;
+    const struct model_type *types = model_types(model, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct packet_row *row = types[i].row;
+        if (!row || row->kind != PACKET_OPERATION)
+            continue;
+        if (!row->option)
+            return;
+        option = row->option;
+    }
+    if (option)
+        message_print("traffic-replay can send none of these packets without %s", option);
+    else
+        message_print("traffic-replay can send none of these packets; it sends those that "
+                      "traffic-replay --list-packets lists");
 }

@@ -68,6 +68,7 @@ static const char *const names[LEARN_LINE_FIELDS] = {
     [LEARN_LINE_LDAP_ATTRIBUTE_NAME] = "ldap.AttributeDescription",
     [LEARN_LINE_LDAP_CONTROLS] = "ldap.controls",
     [LEARN_LINE_LDAP_CONTROL] = "ldap.controlType",
+    [LEARN_LINE_LDAP_REQUEST_NAME] = "ldap.requestName",
     [LEARN_LINE_LDAP_SASL_LENGTH] = "ldap.sasl_buffer_length",
     [LEARN_LINE_SMB_COMMAND] = "smb.cmd",
     [LEARN_LINE_SMB_RESPONSE] = "smb.flags.response",

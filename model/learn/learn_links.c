@@ -11,7 +11,10 @@ enum { SETS = 1 << 14, WAYS = 8 };
 struct learn_links {
     struct learn_link questions[SETS][WAYS];
     struct learn_link connections[SETS][WAYS];
+    struct learn_link associations[SETS][WAYS];
 };
+
+static struct learn_link (*table_of(struct learn_links *links, enum learn_link_kind kind))[WAYS];
 
 struct learn_links *learn_links_new(void)
 {
@@ -29,8 +32,7 @@ struct learn_link *learn_links_get(struct learn_links *links, enum learn_link_ki
     const uint64_t parts[] = {kind, a, b};
     uint64_t key = intern_hash(0, parts, sizeof parts) | 1;
     struct learn_link *set, *oldest;
-    set = oldest =
-        (kind >= LEARN_LINK_PRINCIPAL ? links->questions : links->connections)[(key >> 32) % SETS];
+    set = oldest = table_of(links, kind)[(key >> 32) % SETS];
     for (unsigned way = 0; way < WAYS; way++) {
         if (set[way].key == key) {
             set[way].time = time;
@@ -43,4 +45,11 @@ struct learn_link *learn_links_get(struct learn_links *links, enum learn_link_ki
         return NULL;
     *oldest = (struct learn_link){.key = key, .time = time};
     return oldest;
+}
+
+static struct learn_link (*table_of(struct learn_links *links, enum learn_link_kind kind))[WAYS]
+{
+    return kind >= LEARN_LINK_PRINCIPAL ? links->questions
+           : kind >= LEARN_LINK_SESSION ? links->associations
+                                        : links->connections;
 }

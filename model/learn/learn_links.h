@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is remembered of connections, sessions, pipes and questions while frames pass: two tables of
- * a fixed size, in which new links replace the ones unused for longest. So memory does not grow
+ * What is remembered of connections, sessions, pipes and questions while frames pass: three tables
+ * of a fixed size, in which new links replace the ones unused for longest. So memory does not grow
  * with the capture, but the number of legs may be wrong if tens of thousands of connections are in
- * the middle of an exchange at once. Questions and connections have a table each, so that many
- * questions do not replace what is known of an open connection.
+ * the middle of an exchange at once. Questions, connections and associations have a table each, so
+ * that many questions and short connections do not replace what is known of an RPC association that
+ * stays open for hours.
  */
 #ifndef MODEL_LEARN_LEARN_LINKS_H
 #define MODEL_LEARN_LEARN_LINKS_H
@@ -16,9 +17,10 @@
 enum learn_link_kind {
     LEARN_LINK_LDAP = 1, /* connection */
     LEARN_LINK_SEGMENTS, /* connection and sender: the bytes that were seen */
-    LEARN_LINK_SESSION,  /* connection and SMB2 session id */
-    LEARN_LINK_PIPE,     /* connection and SMB2 file id: carries RPC */
-    LEARN_LINK_RPC,      /* connection, or connection and file id */
+    /* From here on associations: */
+    LEARN_LINK_SESSION, /* connection and SMB2 session id */
+    LEARN_LINK_PIPE,    /* connection and SMB2 file id: carries RPC */
+    LEARN_LINK_RPC,     /* connection, or connection and file id */
     /* From here on questions: */
     LEARN_LINK_PRINCIPAL, /* client and hash of kind and name: asked to repeat its request */
     LEARN_LINK_EXCHANGE,  /* connection: hash of the name in its last Kerberos request */

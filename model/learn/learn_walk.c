@@ -8,7 +8,20 @@
 #include "base/array.h"
 #include "base/error.h"
 
-enum { FIRST_ROOM = 256 };
+enum { FIRST_ROOM = 256, SHARED_CONNECTIONS = 4, RECENT_CONNECTIONS = 8 };
+
+/* The latest TCP connections of a client and protocol, the last used one first. One that is used
+ * again after another one was in between is busy at the same time as that. */
+struct recent_connections {
+    uint32_t connections[RECENT_CONNECTIONS];
+    uint32_t count;
+    uint8_t interleaved; /* a bit per connection */
+};
+
+struct shared_search {
+    struct intern keys; /* client and protocol */
+    struct recent_connections *recent;
+};
 
 /* Conversations by the number that base/intern gives to their key. Those that are over make room
  * when there are more than room. */
@@ -32,6 +45,9 @@ static int compare_ends(const void *a, const void *b);
 static int end_conversation(struct walker *walker, struct learn_conversation *conversation);
 static int walk_take_packet(struct walker *walker, struct learn_conversation *conversation,
                             uint32_t form, int64_t time);
+static int add_recent(struct shared_search *search, const struct learn_capture *capture,
+                      const struct learn_record *record, bool *shared);
+static bool use_connection(struct recent_connections *recent, const struct learn_record *record);
 
 int learn_walk(struct learn_capture *capture, const struct learn_walk_settings *settings,
                const struct learn_walk_observer *observer)
@@ -184,4 +200,62 @@ int learn_walk_is_local(struct learn_capture *capture, uint32_t server, bool *lo
     }
     *local = own > others;
     return result;
+}
+
+int learn_walk_find_shared(struct learn_capture *capture, uint32_t *address)
+{
+    struct shared_search search = {0};
+    struct learn_record record;
+    bool shared = false;
+    *address = UINT32_MAX;
+    int result = learn_capture_rewind(capture);
+    while (result == 0 && !shared && (result = learn_capture_next(capture, &record)) > 0) {
+        bool counts = capture->seen[record.server].chosen && !record.udp;
+        result = counts ? add_recent(&search, capture, &record, &shared) : 0;
+    }
+    if (shared)
+        *address = record.client;
+    intern_clear(&search.keys);
+    free(search.recent);
+    return result < 0 ? error_no_memory(capture->error) : 0;
+}
+
+static int add_recent(struct shared_search *search, const struct learn_capture *capture,
+                      const struct learn_record *record, bool *shared)
+{
+    const char *form = capture->forms.entries[record->form].bytes;
+    uint64_t key[2] = {record->client, intern_hash(0, form, strcspn(form, ":"))};
+    uint32_t number;
+    bool added;
+    if (intern_add(&search->keys, key, sizeof key, &number, &added) < 0)
+        return -ENOMEM;
+    if (added) {
+        struct recent_connections *grown = array_grow(search->recent, number, sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        search->recent = grown;
+        grown[number] = (struct recent_connections){0};
+    }
+    *shared = use_connection(&search->recent[number], record);
+    return 0;
+}
+
+/* Moves the record's connection to the front. True if enough of the others are interleaved. */
+static bool use_connection(struct recent_connections *recent, const struct learn_record *record)
+{
+    uint32_t at = 0;
+    while (at < recent->count && recent->connections[at] != record->connection)
+        at++;
+    bool again = at < recent->count;
+    uint8_t interleaved = again && (at > 0 || (recent->interleaved & 1));
+    if (!again && recent->count < RECENT_CONNECTIONS)
+        recent->count++;
+    else if (!again)
+        at--;
+    uint8_t below = (uint8_t)((1u << at) - 1); /* the bits that move up by one */
+    recent->interleaved = (uint8_t)((recent->interleaved & ~(below | 1u << at)) |
+                                    (recent->interleaved & below) << 1 | interleaved);
+    memmove(recent->connections + 1, recent->connections, at * sizeof *recent->connections);
+    recent->connections[0] = record->connection;
+    return __builtin_popcount(recent->interleaved) >= SHARED_CONNECTIONS;
 }

@@ -46,4 +46,8 @@ int learn_walk(struct learn_capture *capture, const struct learn_walk_settings *
  * distinguish its clients. 0 or a negative errno. */
 int learn_walk_is_local(struct learn_capture *capture, uint32_t server, bool *local);
 
+/* Finds a client address that uses four or more connections of one protocol at the same time, as
+ * clients behind an address translator do. UINT32_MAX: there is none. 0 or a negative errno. */
+int learn_walk_find_shared(struct learn_capture *capture, uint32_t *address);
+
 #endif

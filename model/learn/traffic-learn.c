@@ -38,9 +38,6 @@ enum { AUTO_FIRST = 2, AUTO_LAST = 6 };
 /* The Kolmogorov-Smirnov distance of lengths and of durations that --history auto accepts. */
 #define AUTO_DISTANCE 0.1
 
-/* The largest double below 2^63; JSON integers end there. */
-#define SEED_MAX 9223372036854774784.0
-
 struct options {
     const char *output, *check, *program, *keytab;
     const char *servers[SERVERS_MAX];
@@ -92,6 +89,7 @@ static int traffic_learn_read_input(const struct options *options, char **paths,
                                     const struct learn_input *input, struct learn_capture *capture);
 static int choose_walk(const struct options *options, struct learn_capture *capture,
                        const char *name, struct learn_walk_settings *walk);
+static int hint_shared(struct learn_capture *capture);
 static int choose_server(const struct options *options, struct learn_capture *capture,
                          const char *name, uint32_t *server);
 static int find_server(const char *address, struct learn_capture *capture, const char *name,
@@ -114,6 +112,7 @@ static void print_learned(const struct options *options, const struct learn_capt
 static const char *traffic_learn_parse_server(void *owner, char *value);
 static const char *traffic_learn_parse_history(void *owner, char *value);
 static const char *traffic_learn_parse_preference(void *owner, char *value);
+static const char *traffic_learn_parse_seed(void *owner, char *value);
 static void traffic_learn_help(FILE *out);
 
 enum row_group { GROUP_INPUT, GROUP_MODEL, GROUP_CHECK, GROUP_OUTPUT, GROUP_OTHER, GROUP_COUNT };
@@ -155,8 +154,8 @@ static const struct options_row rows[] = {
      "compare MODEL with the capture instead of learning", NULL},
     {"json", 0, NULL, OPTIONS_FLAG, AT(json), 0, 0, 0, GROUP_CHECK,
      "write the comparison as JSON", NULL},
-    {"random-seed", 0, "N", OPTIONS_WHOLE, AT(seed), 0, SEED_MAX, 0, GROUP_CHECK,
-     "seed of the plan that is compared (default 1)", NULL},
+    {"random-seed", 0, "N", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CHECK,
+     "seed of the plan that is compared (default 1)", traffic_learn_parse_seed},
 
     {"output", 'o', "FILE", OPTIONS_OUTPUT, AT(output), 0, 0, 0, GROUP_OUTPUT,
      "write the result to FILE (default: standard output)", NULL},
@@ -270,10 +269,11 @@ static int traffic_learn_convert(const struct options *options, const char *path
     if (options->check || options->summary)
         return options_complain("%s is a model; --check and --summary need a capture", path);
     int result = traffic_learn_load(path, input, &model, &error);
-    if (result < 0)
+    if (result < 0) {
         traffic_learn_failed(&error);
-    else
-        result = traffic_learn_output(options, traffic_learn_print_model, model, &error);
+        return result == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+    }
+    result = traffic_learn_output(options, traffic_learn_print_model, model, &error);
     model_free(model);
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -309,7 +309,7 @@ static int traffic_learn_output(const struct options *options,
 {
     struct error error = {0};
     int result = atomic_file_write(options->output ? options->output : "-", print, context, &error);
-    if (result < 0)
+    if (result < 0 && (options->output || !program_reader_is_gone()))
         traffic_learn_failed(cause->code ? cause : &error);
     return result;
 }
@@ -439,6 +439,19 @@ static int choose_walk(const struct options *options, struct learn_capture *capt
         message_print("client and server have the same address; treating each connection as a "
                       "conversation (--by-connection)");
     }
+    if (result == 0 && !walk->by_connection && !options->quiet)
+        result = hint_shared(capture);
+    return result;
+}
+
+static int hint_shared(struct learn_capture *capture)
+{
+    uint32_t address;
+    int result = learn_walk_find_shared(capture, &address);
+    if (result == 0 && address != UINT32_MAX)
+        message_print("%s uses many connections of one protocol at the same time; if several "
+                      "clients share this address (NAT), give --by-connection",
+                      capture->addresses.entries[address].bytes);
     return result;
 }
 
@@ -577,6 +590,7 @@ static void print_learned(const struct options *options, const struct learn_capt
 {
     struct model_figures figures = model_figures(model);
     learn_left_out_warn_size(capture, figures.packets);
+    learn_left_out_warn_unplayed(model);
     if (options->quiet)
         return;
     message_print("%" PRIu64 " frames, %.0f packets in %.0f conversations over %g s: "
@@ -621,6 +635,12 @@ static const char *traffic_learn_parse_preference(void *owner, char *value)
         return options_wrong("too many preferences (maximum %d)", PREFERENCES_MAX);
     options->preferences[options->preference_count++] = value;
     return NULL;
+}
+
+static const char *traffic_learn_parse_seed(void *owner, char *value)
+{
+    struct options *options = owner;
+    return options_parse_seed(value, &options->seed);
 }
 
 static void traffic_learn_help(FILE *out)

@@ -100,7 +100,7 @@ for name in traffic-replay traffic-sweep traffic-learn traffic-summary; do
         exec 8> >(:)
         wait $!
         errors=$("$build/$name" $option 2>&1 >&8)
-        is "$name $option, a pipe without a reader: status" $? 1
+        is "$name $option, a pipe without a reader: status" $? 141
         is "$name $option, a pipe without a reader: no message" "$errors" ""
         exec 8>&-
     done
@@ -123,6 +123,12 @@ for name in traffic-replay traffic-learn traffic-summary; do
     errors=$(outputs $name 2>&1 >&-)
     is "$name, closed standard output: status" $? 1
     is "$name, closed standard output: one message" "$(wc -l <<<"$errors")" 1
+    exec 8> >(:)
+    wait $!
+    errors=$(outputs $name 2>&1 >&8)
+    is "$name, a pipe without a reader: status" $? 141
+    is "$name, a pipe without a reader: no message" "$errors" ""
+    exec 8>&-
 done
 
 tap_done

@@ -44,6 +44,15 @@ mistake "no such file" 'none: No such file' "$work/none"
 mistake "a folder" 'found a directory' "$work"
 mistake "an empty file" 'empty: the file is empty' "$work/empty"
 mistake "a text" 'words.txt: a text, but neither' "$work/words.txt"
+printf '<?xml version="1.0"?>\n<pdml version="0">\n</pdml>\n' >"$work/frames.pdml"
+mistake "tshark's PDML" "frames.pdml:1:1: found tshark's PDML; give the capture itself to traffic-learn" "$work/frames.pdml"
+cat >"$work/v1.json" <<<'{"ngrams": {"-\t-": {"ldap:3": 1}}, "conversation_rate": [2, 1.5], "dns": {}}'
+mistake "a Samba model of version 1" 'v1.json:1:1: found a Samba traffic model of version 1 ' "$work/v1.json"
+mistake "a device" '/dev/zero: expected a file, found a device' /dev/zero
+mistake "/dev/stdin" '/dev/stdin: give - for standard input' /dev/stdin
+mistake "process substitution" '/dev/fd/[0-9]+: a pipe; give it as standard input: - </dev/fd/' <(cat "$summary")
+mistake "random-seed" '--random-seed: "9223372036854775808" is out of range: expected a number from 0 to 9223372036854775807' \
+    --random-seed 9223372036854775808 "$summary"
 mistake "several of which one is a text" 'only captures can be merged' "$summary" "$summary"
 mistake "a model that is none" 'none.yaml: No such file' --check "$work/none.yaml" "$summary"
 
@@ -92,6 +101,17 @@ assert d["mix"]["total_variation"] < 0.01 and d["gaps"]["ks"] < 0.01, d
 assert d["lengths"]["ks"] == 0 and d["mix"]["types"]["ldap:3"]["capture"] == 0.5, d' "$output"
 run "$program" -q --check "$work/model.yaml" "$summary"
 like "--check: for people" "$output" '^mix .* 0\.00.. +total variation'
+run "$program" --check "$work/model.yaml" --random-seed 9223372036854775807 "$summary"
+is "the largest seed" $status 0
+{ printf '\xef\xbb\xbf'; cat "$summary"; } >"$work/marked.txt"
+run "$program" -q "$work/marked.txt"
+is "a byte order mark before a traffic-summary text" "${output/marked.txt/small.txt}" "$first"
+printf '%s.0\t06\t\t2\t1\tsmb\t0x74\tx\n' 1500000000 1500000009 >"$work/smb1.txt"
+run "$program" "$work/smb1.txt"
+is "a model without anything to play: status" $status 0
+like "a model without anything to play is reported" "$errors" 'traffic-replay can send none of these packets; it sends'
+run "$program" "$summary"
+unlike "a model with something to play is not" "$errors" 'can send none'
 
 # tshark.
 
@@ -203,6 +223,21 @@ like "the garbage is reported" "$errors" 'truncated or damaged; the frames befor
 run "$program" "$work/days.pcap"
 like "a day without frames does not count in the rate" "$output" 'seconds: 12,'
 like "a day without frames is reported" "$errors" 'nothing was recorded for 86391 s'
+run "$program" "$work/back.pcap"
+like "a clock that was set back does not count in the rate" "$errors" ' over 12 s: 0.5 packets/s'
+like "a clock that was set back is reported" "$errors" 'nothing was recorded for 3587 s .*a clock that was set back'
+run "$program" "$work/shared.pcap"
+like "several clients behind one address: a hint" "$errors" '^traffic-learn: 10\.9\.8\.7 uses many connections .*--by-connection$'
+run "$program" --by-connection "$work/shared.pcap"
+unlike "several clients behind one address: no hint with --by-connection" "$errors" 'by-connection'
+like "several clients behind one address: five conversations" "$errors" 'in 5 conversations'
+run "$program" -q "$work/odd.pcap"
+unlike "names that are no attribute descriptions are left out" "$output" '10\.1\.2\.3|alice'
+like "an extended operation keeps its OID" "$output" '- \{count: 1, oid: 1\.3\.6\.1\.4\.1\.1466\.101\.119\.1\}'
+unlike "StartTLS is no extended operation to play" "$output" '20037'
+"$program" -q --summary "$work/odd.pcap" >"$work/odd.txt"
+run "$program" -q "$work/odd.txt"
+like "an extended operation keeps its OID in a traffic-summary text" "$output" 'oid: 1\.3\.6\.1\.4\.1\.1466\.101\.119\.1'
 learned "cut frames keep their requests" "$work/short-frames.pcap" '1*ldap:2 5*ldap:3 '
 like "cut frames are reported" "$errors" 'frames were cut when they were recorded'
 learned "an LDAP server wins over a busy file server" "$faults/03-file-server.pcap" '1*ldap:0 10*ldap:3 '

@@ -148,6 +148,22 @@ def faults(folder):
         out.write(b"\xff" * 40)
     write(os.path.join(folder, "short-frames.pcap"), frames, keep=110)
     write(os.path.join(folder, "days.pcap"), frames[:12] + frames[12:], jump=(12, 86390))
+    write(os.path.join(folder, "back.pcap"), frames, jump=(8, -3600))
+    # Five clients behind one address: their connections take turns.
+    shared = []
+    streams = [Stream(shared, 40010 + i) for i in range(5)]
+    for message in range(2, 5):
+        for stream in streams:
+            stream.send(search(message, "DC=x", 0, equal("cn", "y"), ["cn"]))
+            stream.reply(done(message))
+    write(os.path.join(folder, "shared.pcap"), shared)
+    odd = []
+    stream = Stream(odd, 40020)
+    stream.send(search(2, "DC=x", 0, equal("cn", "y"), ["cn", "10.1.2.3", "alice.private", "msDS-x;range=0-*", "1.2.840.1"]))
+    stream.reply(done(2))
+    stream.send(tlv(0x30, number(3) + tlv(0x77, tlv(0x80, b"1.3.6.1.4.1.1466.101.119.1"))))
+    stream.send(tlv(0x30, number(4) + tlv(0x77, tlv(0x80, b"1.3.6.1.4.1.1466.20037"))))
+    write(os.path.join(folder, "odd.pcap"), odd)
 
 
 def main(folder):

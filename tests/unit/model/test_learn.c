@@ -15,7 +15,9 @@
 #include "model/chain.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
+#include "model/learn/learn_links.h"
 #include "model/learn/learn_model.h"
+#include "model/learn/learn_spans.h"
 #include "model/model_load.h"
 #include "model/model_private.h"
 #include "model/model_write.h"
@@ -284,15 +286,93 @@ static void points_keep_the_mean(void **state)
     }
 }
 
+/* What is known of an open association survives more questions and short connections than the
+ * tables have room for; of them, the latest are kept. */
+static void questions_do_not_replace_associations(void **state)
+{
+    enum { MANY = 1000000 };
+    (void)state;
+    struct learn_links *links = learn_links_new();
+    assert_non_null(links);
+    learn_links_get(links, LEARN_LINK_RPC, 1, 0, 0, true)->interfaces[0] = 7;
+    for (uint64_t i = 1; i <= MANY; i++) {
+        learn_links_get(links, LEARN_LINK_QUESTION, 2, i, (int64_t)i, true)->value = i;
+        learn_links_get(links, LEARN_LINK_SEGMENTS, i, 1, (int64_t)i, true);
+        learn_links_get(links, LEARN_LINK_LDAP, i, 0, (int64_t)i, true);
+    }
+    struct learn_link *link = learn_links_get(links, LEARN_LINK_RPC, 1, 0, MANY, false);
+    assert_non_null(link);
+    assert_int_equal(link->interfaces[0], 7);
+    link = learn_links_get(links, LEARN_LINK_QUESTION, 2, MANY, MANY, false);
+    assert_non_null(link);
+    assert_int_equal(link->value, MANY);
+    assert_null(learn_links_get(links, LEARN_LINK_QUESTION, 2, 1, MANY, false));
+    learn_links_free(links);
+}
+
+static void add_seconds(struct learn_spans *spans, int from, int to)
+{
+    for (int second = from; second <= to; second++)
+        learn_spans_add(spans, second * INT64_C(1000000000));
+}
+
+/* Of ten minutes each: silence of a day, a clock that is set back by an hour, two clocks that
+ * differ by an hour frame by frame, and two files of the same ten minutes one after the other. */
+static void time_without_frames_does_not_count(void **state)
+{
+    static struct learn_spans day, back, clocks, twice, quiet;
+    size_t times;
+    (void)state;
+    add_seconds(&day, 0, 600);
+    add_seconds(&day, 86400, 87000);
+    assert_true(learn_spans_seconds(&day) == 1200);
+    assert_true(learn_spans_silence(&day, &times) == 85800 && times == 1);
+    add_seconds(&back, 10000, 10600);
+    add_seconds(&back, 7000, 7600);
+    assert_true(learn_spans_seconds(&back) == 1200);
+    assert_true(learn_spans_silence(&back, &times) == 2400 && times == 1);
+    for (int second = 0; second <= 600; second++) {
+        add_seconds(&clocks, 10000 + second, 10000 + second);
+        add_seconds(&clocks, 6400 + second, 6400 + second);
+    }
+    assert_true(learn_spans_seconds(&clocks) == 1200);
+    add_seconds(&twice, 0, 600);
+    add_seconds(&twice, 0, 600);
+    assert_true(learn_spans_seconds(&twice) == 600);
+    assert_true(learn_spans_silence(&twice, &times) == 0 && times == 0);
+    add_seconds(&quiet, 0, 0);
+    add_seconds(&quiet, 3600, 3600);
+    assert_true(learn_spans_seconds(&quiet) == 3600);
+}
+
+/* More interruptions than the spans have room for extend the nearest one. */
+static void many_interruptions_are_bounded(void **state)
+{
+    static struct learn_spans spans;
+    size_t times;
+    (void)state;
+    for (int hour = 0; hour < 1000; hour++)
+        add_seconds(&spans, hour * 7200, hour * 7200);
+    assert_int_equal(spans.count, LEARN_SPANS_MAX);
+    assert_true(learn_spans_seconds(&spans) + learn_spans_silence(&spans, &times) == 999 * 7200);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(silence_separates_conversations),   TEST(a_connection_can_be_a_client),
-        TEST(a_server_may_send_to_itself),       TEST(a_missing_ticket_causes_one_hint),
-        TEST(rare_forms_count_as_the_commonest), TEST(pauses_of_two_kinds_are_kept),
-        TEST(the_check_detects_another_model),   cmocka_unit_test(quantiles_of_pauses_are_close),
+        TEST(silence_separates_conversations),
+        TEST(a_connection_can_be_a_client),
+        TEST(a_server_may_send_to_itself),
+        TEST(a_missing_ticket_causes_one_hint),
+        TEST(rare_forms_count_as_the_commonest),
+        TEST(pauses_of_two_kinds_are_kept),
+        TEST(the_check_detects_another_model),
+        cmocka_unit_test(quantiles_of_pauses_are_close),
         cmocka_unit_test(points_keep_the_mean),
+        cmocka_unit_test(time_without_frames_does_not_count),
+        cmocka_unit_test(many_interruptions_are_bounded),
+        cmocka_unit_test(questions_do_not_replace_associations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,29 @@ static void a_filter_keeps_its_attributes(void **state)
                         "controls=1.2.840.113556.1.4.319,1.2.3\n");
 }
 
+/* A control whose type is no OID is left out; StartTLS belongs to the bind after it. */
+static void extended_requests_keep_their_operation(void **state)
+{
+    struct learn_bench *bench = *state;
+    learn_bench_take(
+        bench, TCP_TO("389", "ldap:ldap:ldap", {LEARN_LINE_LDAP_OP, "23" AND "3" AND "23" AND "23"},
+                      {LEARN_LINE_LDAP_REQUEST_NAME,
+                       "1.3.6.1.4.1.1466.101.119.1" AND "1.3.6.1.4.1.1466.20037" AND "secret"},
+                      {LEARN_LINE_LDAP_SCOPE, "0"}, {LEARN_LINE_LDAP_BASE, ""},
+                      {LEARN_LINE_LDAP_FILTER, "7"}, {LEARN_LINE_LDAP_PRESENT, "objectClass"}));
+    learn_bench_take(
+        bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_SCOPE, "0"},
+                      {LEARN_LINE_LDAP_BASE, ""}, {LEARN_LINE_LDAP_FILTER, "7"},
+                      {LEARN_LINE_LDAP_PRESENT, "objectClass"}, {LEARN_LINE_LDAP_CONTROLS, "3"},
+                      {LEARN_LINE_LDAP_CONTROL, "1" AND "1..2" AND "1.2.3"}));
+    assert_string_equal(learn_bench_requests(bench),
+                        "ldap:23 oid=1.3.6.1.4.1.1466.101.119.1\n"
+                        "ldap:3 scope=base base= filter=(objectClass=*)\n"
+                        "ldap:23\n"
+                        "ldap:23\n"
+                        "ldap:3 scope=base base= filter=(objectClass=*) controls=1.2.3\n");
+}
+
 /* Each message takes its own fields. */
 static void searches_in_one_frame_are_distinguished(void **state)
 {
@@ -420,6 +443,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, learn_bench_set_up, learn_bench_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_filter_keeps_its_attributes),
+        TEST(extended_requests_keep_their_operation),
         TEST(searches_in_one_frame_are_distinguished),
         TEST(binds_are_counted_with_their_legs),
         TEST(the_last_sealed_message_is_an_unbind),

@@ -394,8 +394,8 @@ static const struct broken {
      "m:1:49: expected JSON: unexpected token near end of file"},
     {"JSON: not JSON", TEXT("{\"version\": 2,, }"),
      "m:1:15: expected JSON: string or '}' expected near ','"},
-    {"JSON: other version", TEXT("{\"version\": 1, \"packet_rate\": [10, 5],\n \"ngrams\": {}}"),
-     "m:1:13: expected version 2, found 1"},
+    {"JSON: other version", TEXT("{\"version\": 4, \"packet_rate\": [10, 5],\n \"ngrams\": {}}"),
+     "m:1:13: expected version 2, found 4"},
     {"JSON: no version",
      TEXT("{\"packet_rate\": [10, 5], \"ngrams\": {\"-\\t-\": {\"ldap:3\": 1}}}"),
      "m:1:1: expected the key version"},
@@ -524,8 +524,14 @@ static const struct broken {
     {"JSON: key with NUL",
      TEXT("{\"version\": 2, \"packet_rate\": [10, 5], \"ngrams\": {\"\\u0000\": {}}}"),
      "m:1:51: expected JSON: NUL byte in object key not supported near '\"\\u0000\"'"},
+    {"a Samba model of version 1",
+     TEXT("{\"ngrams\": {\"-\\t-\": {\"ldap:3\": 1}}, \"query_details\": {}, "
+          "\"conversation_rate\": [2, "
+          "1.5], \"dns\": {}}"),
+     "m:1:1: found a Samba traffic model of version 1 (Samba 4.7 to 4.9), which has no packet "
+     "rate; recreate it from its capture with traffic-learn"},
     {"tshark's PDML", TEXT("<?xml version=\"1.0\"?>\n<pdml version=\"0\">\n"),
-     "m:1:1: expected a model, found tshark's PDML; give its capture to traffic-learn"},
+     "m:1:1: found tshark's PDML; give the capture itself to traffic-learn"},
     {"empty file", TEXT(""), "m:1:1: expected text, found an empty file"},
     {"NUL byte",
      TEXT("version: 3\nab\x00"
