@@ -29,8 +29,8 @@ DEBIAN_BUILD := gcc make pkg-config libldap-dev libsasl2-dev libsasl2-modules-gs
 	libyaml-dev libjansson-dev nettle-dev libgnutls28-dev
 DEBIAN_LINT := clang clang-format cppcheck shellcheck mandoc
 DEBIAN_TEST := libcmocka-dev libclang-rt-dev llvm libxml2-utils tshark valgrind python3 libcap2-bin procps zsh
-DEBIAN_LAB := samba samba-ad-dc samba-ad-provision samba-dsdb-modules samba-vfs-modules winbind \
-	python3-samba smbclient krb5-user ldap-utils attr acl iproute2 util-linux
+DEBIAN_DC := $(shell cat lab/dc-packages)
+DEBIAN_LAB := $(DEBIAN_DC) iproute2 util-linux debootstrap
 DEBIAN_BENCH := slapd 389-ds-base samba-testsuite
 
 PACKAGES := ldap lber libsasl2 krb5 krb5-gssapi yaml-0.1 jansson nettle hogweed gnutls
@@ -184,6 +184,7 @@ lint: $(GENERATED)
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning \
 		--suppress=missingIncludeSystem -j 2 -I. -I$(BUILD) -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
 	@shellcheck -x $(SCRIPTS) tests/lib/tap.sh
+	@shellcheck -x -a lab/dc
 	@tests/lint-structure
 	$(if $(MAN_PAGES),@mandoc -T lint -W warning $(MAN_PAGES))
 

@@ -27,6 +27,12 @@ mistaken "not an address" 'not an address' --address 127.0.1.x start
 mistaken "no number" 'not a positive number' --prefork-children none start
 mistaken "no value" 'needs a value' start --dir
 mistaken "an option without =" 'not of the form' start --option foo
+mistaken "a release that is no name" 'not the name of a Debian suite' start --release ../trixie
+mistaken "a folder with blanks" 'does not allow blanks' start --dir "$TMPDIR/a b"
+mistaken "no functional level" 'is not 2008_R2' start --function-level 2019
+mistaken "not a NetBIOS name" 'at most 15 characters' start --netbios-name sixteen-letters-
+mistaken "the domain's name" 'name of the domain' start --netbios-name samdom
+mistaken "a name that --option cannot change" 'use --netbios-name' start --option 'netbios name = DC2'
 
 run lab/dc status
 is "status before: exit status" "$status" 3
@@ -44,14 +50,14 @@ rm -rf "$TMPDIR/closed"
 
 # A provision that was interrupted.
 mkdir "$LAB_DIR" && touch "$LAB_DIR/traffic-replay-lab" "$LAB_DIR/half"
-run lab/dc start --prefork-children 1
+run lab/dc start --prefork-children 1 --netbios-name lab-dc1
 is "start" "$status" 0 || echo "# $errors"
 like "an interrupted provision is made again" "$errors" 'was interrupted'
 [ ! -e "$LAB_DIR/half" ]
 tap $? "what it left is gone"
 run lab/dc status
 is "status: exit status" "$status" 0
-like "status" "$output" "^running: dc1.samdom.example.com at $own_net.1.1, pid [0-9]+"
+like "status" "$output" "^running: lab-dc1.samdom.example.com at $own_net.1.1, pid [0-9]+"
 first=$(cat "$LAB_DIR/run/samba.pid")
 
 run lab/dc start
@@ -61,10 +67,15 @@ run lab/dc start --prefork-children 3
 is "start with other options" "$status" 1
 like "says what to do" "$errors" 'restart it'
 run lab/dc start --address $own_net.1.2
-like "another address is refused" "$errors" 'stays there'
+like "another address is refused" "$errors" "created with --address $own_net.1.1 and stays so; for --address $own_net.1.2 use"
+run lab/dc start --netbios-name dc2
+like "another name is refused" "$errors" 'created with --netbios-name LAB-DC1'
+run lab/dc start --function-level 2016
+like "another functional level is refused" "$errors" 'created without --function-level'
+
 
 eval "$(lab/dc env)"
-is "env: DC" "$TRAFFIC_REPLAY_DC" dc1=$own_net.1.1
+is "env: DC" "$TRAFFIC_REPLAY_DC" lab-dc1=$own_net.1.1
 is "env: user" "$TRAFFIC_REPLAY_USER" Administrator
 is "password file's mode" "$(stat -c %a "$LAB_DIR/admin.password" "$LAB_DIR/admin.auth" | tr '\n' ' ')" "600 600 "
 unlike "no password in a process list" "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ')" "$TRAFFIC_REPLAY_PASSWORD"
@@ -78,6 +89,8 @@ policy=$(search DC=samdom,DC=example,DC=com minPwdLength lockoutThreshold)
 like "no password policy to speak of" "$policy" '^minPwdLength: 1$'
 like "no lock-out" "$policy" '^lockoutThreshold: 0$'
 holds "keytab" lab/dc keytab "$TMPDIR/keytab"
+run lab/dc keytab "$TMPDIR/missing/keytab"
+like "a keytab that cannot be written" "$errors" 'cannot write .*/missing/keytab: .*No such file'
 like "of all accounts" "$(klist -k "$TMPDIR/keytab" 2>&1)" 'krbtgt@SAMDOM.EXAMPLE.COM'
 is "keytab's mode" "$(stat -c %a "$TMPDIR/keytab")" 600
 rm -f "$TMPDIR/keytab"
@@ -103,6 +116,35 @@ is "start after its death" "$status" 0
 like "with an option for this start" "$(cat "$LAB_DIR/run/smb.conf")" 'server signing = mandatory'
 unlike "which is not kept" "$(cat "$LAB_DIR/etc/smb.conf")" 'server signing'
 like "the accounts are kept" "$(search CN=writer,CN=Users,DC=samdom,DC=example,DC=com dn)" '^dn: CN=writer'
+
+# Readiness depends neither on LDAPS nor on NTLM.
+run lab/dc restart --option 'tls enabled=no'
+is "without TLS it gets ready" "$status $errors" "0 lab/dc: lab-dc1.samdom.example.com answers at $own_net.1.1"
+run lab/dc restart --option 'ntlm auth=disabled'
+is "without NTLM it gets ready" "$status $errors" "0 lab/dc: lab-dc1.samdom.example.com answers at $own_net.1.1"
+run lab/dc restart --timeout 0
+is "a DC that is too slow: exit status" "$status" 1
+like "a DC that is too slow: message" "$errors" 'did not answer over LDAP within 0 s and was stopped'
+unlike "a DC that is too slow: nothing of the shell" "$errors" 'Killed'
+run lab/dc status
+like "a DC that is too slow is stopped" "$output" '^stopped'
+lab/dc start 2>/dev/null
+
+# Folders of the same name in two roots.
+elsewhere() {
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    unshare --mount bash -c 'mkdir -p /run/samba && mount -t tmpfs tmpfs /run/samba &&
+        echo "$1" >/run/samba/traffic-replay-lab && exec sleep 60' elsewhere "$1" &
+    other=$!
+    until grep -qs . "/proc/$other/root/run/samba/traffic-replay-lab"; do sleep 0.05; done
+}
+elsewhere "1:1 $LAB_DIR"
+unlike "processes of a folder of the same name elsewhere are not the DC's" "$(lab/dc processes)" "^$other\$"
+kill $other
+elsewhere "$(stat -c %d:%i "$LAB_DIR") $LAB_DIR"
+like "processes of the folder itself are" "$(lab/dc processes)" "^$other\$"
+kill $other
+wait $other 2>/dev/null
 
 second=$(cat "$LAB_DIR/run/samba.pid")
 run lab/dc restart
