@@ -11,6 +11,8 @@
 #include "replay/accounts/discover.h"
 #include "tests/lib/test_random.h"
 
+static LDAP *lab_ldap_as_system(void);
+static LDAP *lab_ldap_with_password(const struct dc *dc);
 static size_t lab_quote_password(const char *password, char *out);
 
 bool lab_is_there(void)
@@ -39,6 +41,29 @@ struct dc *lab_dc(void)
 }
 
 LDAP *lab_ldap(const struct dc *dc)
+{
+    return lab_ntlm_is_refused() ? lab_ldap_as_system() : lab_ldap_with_password(dc);
+}
+
+/* Newer Samba refuses simple binds together with NTLM. On this machine, root needs neither: the
+ * connection to the socket in the DC's private folder is that of the system account. */
+static LDAP *lab_ldap_as_system(void)
+{
+    LDAP *ldap;
+    int version = LDAP_VERSION3;
+    char path[256], uri[16 + 3 * sizeof path] = "ldapi://";
+    const char *dir = getenv("LAB_DIR");
+    assert_non_null(dir);
+    assert_true((size_t)snprintf(path, sizeof path, "%s/private/ldap_priv/ldapi", dir) <
+                sizeof path);
+    for (const char *c = path; *c; c++)
+        strcat(uri, *c == '/' ? "%2F" : (char[]){*c, 0});
+    assert_int_equal(ldap_initialize(&ldap, uri), LDAP_SUCCESS);
+    ldap_set_option(ldap, LDAP_OPT_PROTOCOL_VERSION, &version);
+    return ldap;
+}
+
+static LDAP *lab_ldap_with_password(const struct dc *dc)
 {
     LDAP *ldap;
     char uri[128], name[128];

@@ -33,13 +33,14 @@
 /* False: the environment names no DC, so the tests are skipped. */
 bool lab_is_there(void);
 
-/* True when TRAFFIC_REPLAY_NTLM=refused: the DC is configured to refuse NTLM. */
+/* True when TRAFFIC_REPLAY_NTLM=refused: the DC is configured to refuse NTLM. LAB_DIR is its
+ * folder. */
 bool lab_ntlm_is_refused(void);
 
 /* The DC as discovery finds it; the caller frees it. */
 struct dc *lab_dc(void);
 
-/* Bound as administrator; the caller ends it with ldap_unbind_ext_s(). */
+/* A connection with all rights; the caller ends it with ldap_unbind_ext_s(). */
 LDAP *lab_ldap(const struct dc *dc);
 
 /* The caller frees the name. */
