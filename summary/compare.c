@@ -25,6 +25,7 @@ struct failure_list {
     bool begun; /* the heading is printed */
 };
 
+static int compare_mark_mixed(struct compare *compare, enum compare_sides side);
 static int make_verdict(struct compare *compare);
 __attribute__((format(printf, 2, 3))) static void compare_say(struct compare *compare,
                                                               const char *format, ...);
@@ -78,12 +79,24 @@ int compare_make(struct compare *compare, const struct readings *a, const struct
         if (made == 0)
             made = grid_make(&compare->maxima[side], readings, METRIC_OK, false, slo);
     }
+    for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++)
+        made = compare_mark_mixed(compare, side);
     if (made == 0)
         made = make_verdict(compare);
     for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++)
         made = compare_add_details(compare, side, error);
     if (made < 0)
         compare_clear(compare);
+    return made;
+}
+
+static int compare_mark_mixed(struct compare *compare, enum compare_sides side)
+{
+    int made = mixed_find(&compare->mixed[side], compare->readings[side], NULL);
+    if (made == 0) {
+        grid_mark_mixed(&compare->grids[side], &compare->mixed[side]);
+        grid_mark_mixed(&compare->maxima[side], &compare->mixed[side]);
+    }
     return made;
 }
 
@@ -212,6 +225,7 @@ void compare_clear(struct compare *compare)
         grid_clear(&compare->grids[side]);
         grid_clear(&compare->maxima[side]);
         detail_clear(&compare->details[side]);
+        mixed_clear(&compare->mixed[side]);
     }
 }
 
@@ -466,7 +480,7 @@ void compare_own_failures(const struct compare *compare, enum compare_sides side
 
 int compare_print_csv(FILE *stream, const struct compare *compare)
 {
-    fputs("r,S,runs_a,runs_b,a,b,ratio,low,high,limits\n", stream);
+    fputs("r,S,runs_a,runs_b,a,b,ratio,low,high,limits,mixed_a,mixed_b\n", stream);
     return each_cell(compare, print_csv_cell, stream);
 }
 
@@ -484,6 +498,8 @@ static int each_cell(const struct compare *compare,
         if (a->cells[i].runs == 0 || runs_in(&compare->grids[COMPARE_B], r, S) == 0)
             continue;
         result = compare_cell(compare, a->metric, r, S, &ratio);
+        ratio.mixed[COMPARE_A] = a->cells[i].mixed;
+        ratio.mixed[COMPARE_B] = grid_find(&compare->grids[COMPARE_B], r, S)->mixed;
         if (result == 0)
             result = visit(context, r, S, &ratio);
     }
@@ -499,7 +515,8 @@ static int print_csv_cell(void *context, double r, double S, const struct compar
     compare_print_number(stream, ratio->ratio);
     compare_print_number(stream, ratio->low);
     compare_print_number(stream, ratio->high);
-    fprintf(stream, ",%s\n", ratio->interval ? "interval" : "range");
+    fprintf(stream, ",%s,%s,%s\n", ratio->interval ? "interval" : "range",
+            ratio->mixed[COMPARE_A] ? "true" : "false", ratio->mixed[COMPARE_B] ? "true" : "false");
     return 0;
 }
 
@@ -531,11 +548,12 @@ int compare_print_json(FILE *stream, const struct compare *compare)
 static int add_json_cell(void *context, double r, double S, const struct compare_ratio *ratio)
 {
     json_t *cell = json_pack(
-        "{s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "r", r, "S", S, "runs_a",
+        "{s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b}", "r", r, "S", S, "runs_a",
         (json_int_t)ratio->runs[COMPARE_A], "runs_b", (json_int_t)ratio->runs[COMPARE_B], "a",
         compare_number(ratio->mean[COMPARE_A]), "b", compare_number(ratio->mean[COMPARE_B]),
         "ratio", compare_number(ratio->ratio), "low", compare_number(ratio->low), "high",
-        compare_number(ratio->high), "limits", ratio->interval ? "interval" : "range");
+        compare_number(ratio->high), "limits", ratio->interval ? "interval" : "range", "mixed_a",
+        ratio->mixed[COMPARE_A], "mixed_b", ratio->mixed[COMPARE_B]);
     return json_array_append_new(context, cell) < 0 ? -ENOMEM : 0;
 }
 
@@ -547,10 +565,11 @@ static json_t *compare_number(double value)
 static json_t *side_to_json(const struct compare *compare, enum compare_sides side)
 {
     const struct grid *grid = &compare->maxima[side];
-    return json_pack("{s:s, s:I, s:o, s:o}", "name", compare->names[side], "runs",
+    return json_pack("{s:s, s:I, s:o, s:o, s:o}", "name", compare->names[side], "runs",
                      (json_int_t)compare->readings[side]->count, "max",
                      maximum_to_json(grid, grid->largest), "max_kept",
-                     grid->slo->count ? maximum_to_json(grid, grid->largest_kept) : json_null());
+                     grid->slo->count ? maximum_to_json(grid, grid->largest_kept) : json_null(),
+                     "mixed", mixed_to_json(&compare->mixed[side]));
 }
 
 static json_t *maximum_to_json(const struct grid *grid, const struct grid_cell *cell)

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "summary/detail.h"
 #include "summary/grid.h"
+#include "summary/mixed.h"
 #include "summary/reading.h"
 
 enum { COMPARE_RUNS = 3, COMPARE_VERDICT_SIZE = 512 };
@@ -28,7 +29,8 @@ struct compare_ratio {
     double ratio;               /* NaN: one side has no value, or A's mean is 0 */
     bool interval; /* low and high are the 95% interval; otherwise the range of ratios */
     double low, high;
-    bool same; /* both sides have the same values */
+    bool same;                 /* both sides have the same values */
+    bool mixed[COMPARE_SIDES]; /* for print_csv_cell() and add_json_cell(): runs that differ */
 };
 
 struct compare {
@@ -37,6 +39,7 @@ struct compare {
     struct grid grids[COMPARE_SIDES];     /* of the metric being shown */
     struct grid maxima[COMPARE_SIDES];    /* of METRIC_OK */
     struct detail details[COMPARE_SIDES]; /* over the cells in which both have runs */
+    struct mixed mixed[COMPARE_SIDES];
     char verdict[COMPARE_VERDICT_SIZE];
 };
 

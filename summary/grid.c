@@ -202,9 +202,9 @@ void grid_mark_mixed(struct grid *grid, const struct mixed *mixed)
 
 bool grid_kept_up(const struct grid *grid, const struct grid_cell *cell)
 {
-    double success = cell->values[METRIC_SUCCESS_RATE].mean, tolerated = 100 - GRID_KEPT_UP;
-    return cell->values[METRIC_ACHIEVED].mean >= GRID_KEPT_UP && !grid_spoiled(cell) &&
-           success >= grid->best_success - tolerated;
+    return !grid_spoiled(cell) &&
+           reading_kept_up(cell->values[METRIC_ACHIEVED].mean,
+                           cell->values[METRIC_SUCCESS_RATE].mean, grid->best_success);
 }
 
 bool grid_maximum_is_beyond(const struct grid *grid, char *out, size_t size)
@@ -397,7 +397,8 @@ static void grid_print_cell(FILE *stream, const struct grid *grid, const struct 
 void grid_print_csv(FILE *stream, const struct grid *grid)
 {
     const struct metric_form *form = &metric_forms[grid->metric];
-    fprintf(stream, "r,S,metric,runs,mean,min,max%s\n", grid->slo->count ? ",kept" : "");
+    fprintf(stream, "r,S,metric,runs,mean,min,max%s,mixed,spoiled\n",
+            grid->slo->count ? ",kept" : "");
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
         const struct grid_cell *cell = &grid->cells[i];
         const struct grid_value *value = &cell->values[grid->metric];
@@ -412,7 +413,7 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
         grid_print_number(stream, value->max, form->decimals);
         if (grid->slo->count)
             fprintf(stream, ",%s", verdict_names[cell->verdict]);
-        fputc('\n', stream);
+        fprintf(stream, ",%s,%zu\n", cell->mixed ? "true" : "false", cell->spoiled);
     }
 }
 

@@ -62,9 +62,7 @@ void grid_mark_mixed(struct grid *grid, const struct mixed *mixed);
 /* Whether all runs of a cell are spoiled. */
 bool grid_spoiled(const struct grid_cell *cell);
 
-/* Whether the server kept up with a cell's load: at least GRID_KEPT_UP percent of the planned
- * operations ended, and no more of them failed than elsewhere in the grid. false: also unknown. */
-enum { GRID_KEPT_UP = 98 };
+/* reading_kept_up() of a cell, in comparison with the grid. */
 bool grid_kept_up(const struct grid *grid, const struct grid_cell *cell);
 
 /* Whether the largest cell is at the edge of the grid and kept up with its load: the maximum lies

@@ -136,15 +136,10 @@ static int print_sides_origin(FILE *stream, const struct compare *compare)
 {
     int made = 0;
     for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++) {
-        struct mixed mixed;
         fprintf(stream, "<h2>%c: ", side == COMPARE_A ? 'A' : 'B');
         svg_text(stream, compare->names[side]);
         fputs("</h2>\n", stream);
-        made = mixed_find(&mixed, compare->readings[side], NULL);
-        if (made < 0)
-            break;
-        page_print_mixed(stream, &mixed, "");
-        mixed_clear(&mixed);
+        page_print_mixed(stream, &compare->mixed[side], "");
         page_print_doubts(stream, compare->readings[side]);
         made = page_print_origin(stream, compare->readings[side]);
     }

@@ -60,6 +60,12 @@ static bool is_same_run(const struct reading *head, const struct reading *readin
 static int join_reading(struct reading *head, struct reading *reading);
 static int by_path(const void *left, const void *right);
 
+bool reading_kept_up(double achieved, double success, double best_success)
+{
+    static const double least = 98; /* percent */
+    return achieved >= least && success >= best_success - (100 - least);
+}
+
 enum metric metric_find(const char *name)
 {
     enum metric metric = 0;

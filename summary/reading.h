@@ -48,6 +48,11 @@ void metric_text(char *out, enum metric metric, double value);
 /* The metric of this name; METRICS: there is none. */
 enum metric metric_find(const char *name);
 
+/* Whether a server kept up with a load: at least 98% of the planned operations ended, and no more
+ * of them failed than with other loads, of which best_success is the largest success rate. All are
+ * percent. false for NaN: unknown. */
+bool reading_kept_up(double achieved, double success, double best_success);
+
 enum reading_form {
     READING_JSON,
     READING_TEXT,  /* traffic-replay's text report */

@@ -50,7 +50,6 @@ static int traffic_summary_failed(int result);
 static void print_notes(const struct readings *readings);
 static void warn_missing(const struct readings *readings, enum metric metric);
 static void print_mixed(const char *prefix, const struct mixed *mixed);
-static int warn_mixed_side(const char *prefix, const struct readings *readings);
 static bool wants_colour(void);
 static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
                          const struct options *options);
@@ -263,17 +262,14 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
     struct compare compare;
     struct error error = {0};
     const char *const names[] = {paths[0], paths[1]};
-    int result = warn_mixed_side("A: ", &sides[COMPARE_A]);
-    if (result == 0)
-        result = warn_mixed_side("B: ", &sides[COMPARE_B]);
-    if (result < 0)
-        return traffic_summary_failed(result);
-    result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names, options->metric,
-                          &options->slo, &error);
+    int result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names,
+                              options->metric, &options->slo, &error);
     if (result < 0) {
         message_print("%s", error.text);
         return result;
     }
+    print_mixed("A: ", &compare.mixed[COMPARE_A]);
+    print_mixed("B: ", &compare.mixed[COMPARE_B]);
     if (options->csv)
         result = compare_print_csv(stdout, &compare);
     else if (options->json)
@@ -286,17 +282,6 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
                                       &(struct picture){.compare = &compare});
     compare_clear(&compare);
     return result;
-}
-
-/* Prints a line for each way in which the runs of one side differ. 0 or -ENOMEM. */
-static int warn_mixed_side(const char *prefix, const struct readings *readings)
-{
-    struct mixed mixed;
-    int found = mixed_find(&mixed, readings, NULL);
-    if (found == 0)
-        print_mixed(prefix, &mixed);
-    mixed_clear(&mixed);
-    return found;
 }
 
 static void print_mixed(const char *prefix, const struct mixed *mixed)

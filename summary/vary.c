@@ -210,7 +210,7 @@ void vary_print_csv(FILE *stream, const struct vary *vary)
     fputs(",metric,runs,max,r,S,p95,cpu_per_operation", stream);
     if (vary->slo->count)
         fputs(",max_kept,r_kept,S_kept,p95_kept,cpu_per_operation_kept", stream);
-    fputc('\n', stream);
+    fputs(",mixed\n", stream);
     for (size_t i = 0; i < vary->count; i++) {
         const struct vary_row *row = &vary->rows[i];
         print_field(stream, row->value);
@@ -218,7 +218,7 @@ void vary_print_csv(FILE *stream, const struct vary *vary)
         print_best_csv(stream, &row->largest);
         if (vary->slo->count)
             print_best_csv(stream, &row->kept);
-        fputc('\n', stream);
+        fprintf(stream, ",%s\n", row->mixed.count > 0 ? "true" : "false");
     }
 }
 

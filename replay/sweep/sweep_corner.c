@@ -2,13 +2,14 @@
 #include "replay/sweep/sweep_corner.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-static const double kept_up = 0.98; /* share of the planned operations that must succeed */
-
 struct sweep_corner {
-    double ok, planned, failed; /* operations/s, sums over the runs */
+    double achieved, success; /* percent, sums over the runs of the largest cell */
+    double best_success;      /* of any run */
+    size_t runs;
 };
 
 static bool is_largest(const struct sweep_list *list, size_t index);
@@ -31,12 +32,13 @@ void sweep_corners_note(struct sweep_corners *corners, const struct sweep_cell *
                         const double metrics[METRICS])
 {
     const struct sweep_options *options = corners->options;
+    struct sweep_corner *corner = &corners->items[combination_number(options, cell->value)];
+    corner->best_success = fmax(corner->best_success, metrics[METRIC_SUCCESS_RATE]);
     if (!is_largest(&options->r, cell->r) || !is_largest(&options->S, cell->S))
         return;
-    struct sweep_corner *corner = &corners->items[combination_number(options, cell->value)];
-    corner->ok += metrics[METRIC_OK];
-    corner->planned += metrics[METRIC_PLANNED_RATE];
-    corner->failed += metrics[METRIC_FAILED];
+    corner->runs++;
+    corner->achieved += metrics[METRIC_ACHIEVED];
+    corner->success += metrics[METRIC_SUCCESS_RATE];
 }
 
 static bool is_largest(const struct sweep_list *list, size_t index)
@@ -60,15 +62,15 @@ void sweep_corners_print(const struct sweep_corners *corners, size_t number, FIL
 {
     const struct sweep_corner *corner = &corners->items[number];
     size_t value[SWEEP_VARY_MAX];
-    /* False for NaN, too. */
-    if (!(corner->planned > 0 && corner->failed <= 0 && corner->ok >= kept_up * corner->planned))
+    double runs = (double)corner->runs, achieved = corner->achieved / runs;
+    if (runs == 0 || !reading_kept_up(achieved, corner->success / runs, corner->best_success))
         return;
     sweep_combination(corners->options, number, value);
     sweep_combination_print(corners->options, value, out);
     fprintf(out,
             "the server kept up with the largest load (%.0f%% of planned): the maximum lies beyond "
             "this grid; give larger -r or -S\n",
-            100 * corner->ok / corner->planned);
+            achieved);
 }
 
 void sweep_combination_print(const struct sweep_options *options, const size_t *value, FILE *out)

@@ -22,12 +22,11 @@ struct sweep_corners {
 int sweep_corners_init(struct sweep_corners *corners, const struct sweep_options *options);
 void sweep_corners_clear(struct sweep_corners *corners);
 
-/* Takes note of a run's metrics if its cell is the corner of its combination. */
+/* Takes note of a run's metrics. */
 void sweep_corners_note(struct sweep_corners *corners, const struct sweep_cell *cell,
                         const double metrics[METRICS]);
 
-/* Prints a line if all runs of the corner of combination number kept up: no operation failed, and
- * at least 98% of the planned ones succeeded. */
+/* Prints a line if the server kept up with the corner of combination number: reading_kept_up(). */
 void sweep_corners_print(const struct sweep_corners *corners, size_t number, FILE *out);
 
 /* Prints the values of a combination, "prefork=4: ". */

@@ -319,7 +319,7 @@ void sweep_proc_clear(struct sweep_proc *proc)
 int sweep_proc_read(struct sweep_proc *proc, struct sweep_usage *usage)
 {
     struct table table = {0};
-    *usage = (struct sweep_usage){0};
+    *usage = (struct sweep_usage){.cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN)};
     int result = read_table(&table);
     if (result == 0) {
         mark_known(proc, &table);

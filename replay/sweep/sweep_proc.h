@@ -32,6 +32,7 @@ struct sweep_usage {
     double cpu;           /* seconds of processor time, user and system */
     double memory;        /* resident bytes; shared memory counts for each process */
     double read, written; /* bytes from and to storage; NaN: not visible to this user */
+    unsigned cores;       /* of the server's machine, which is this one */
     unsigned processes;
     struct sweep_service services[SWEEP_SERVICES_MAX];
     size_t service_count;

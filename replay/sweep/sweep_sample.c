@@ -285,6 +285,7 @@ static void take_from_proc(struct sweep_sampler *sampler)
     if (!row)
         return;
     sample_add_value(sampler, row, "cpu", usage.cpu);
+    sample_add_value(sampler, row, "cores", usage.cores);
     sample_add_value(sampler, row, "memory", usage.memory);
     sample_add_value(sampler, row, "read", usage.read);
     sample_add_value(sampler, row, "written", usage.written);

@@ -55,6 +55,8 @@ is "a sweep with restarts: exit status" "$status" 0 || echo "# $errors"
 is "a sweep with restarts: cells" "$(find "$results" -name 'dc1_r2_S*.json' | wc -l)" 4
 for prefork in 1 3; do
     file=$results/dc1_r2_S1_prefork-$prefork.json
+    is "prefork $prefork: the number of cores in each sample" \
+        "$(number "$file" '{int(s["cores"]) for s in d["samples"]}')" "{$(getconf _NPROCESSORS_ONLN)}"
     is "prefork $prefork: samples once a second" "$(number "$file" 'len(d["samples"]) in (2, 3, 4)')" True
     is "prefork $prefork: the processes of each service" \
         "$(number "$file" '{int(s["processes.ldap"]) for s in d["samples"]}')" "{$((prefork + 1))}"

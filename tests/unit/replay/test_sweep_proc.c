@@ -187,6 +187,7 @@ static void a_tree_of_processes_is_summed(void **state)
     assert_int_equal(sweep_proc_read(&proc, &before), 0);
     /* Master, listener and helper, not this test. */
     assert_int_equal(before.processes, 3);
+    assert_int_equal(before.cores, sysconf(_SC_NPROCESSORS_ONLN));
     assert_int_equal(service(&before, "fake-ldap"), 1);
     assert_int_equal(service(&before, "fake-kdc"), 1);
     assert_int_equal(before.service_count, 3);

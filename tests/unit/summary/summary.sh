@@ -54,10 +54,10 @@ is "--full" "$output" ' r\S         1        2
 max: 27.679'
 
 run "$program" --csv "$runs"
-is "--csv" "$output" 'r,S,metric,runs,mean,min,max
-1,1,ok,1,27.679,27.679,27.679
-4,5,ok,1,119.066,119.066,119.066
-8,10,ok,1,110.525,110.525,110.525'
+is "--csv" "$output" 'r,S,metric,runs,mean,min,max,mixed,spoiled
+1,1,ok,1,27.679,27.679,27.679,false,0
+4,5,ok,1,119.066,119.066,119.066,false,0
+8,10,ok,1,110.525,110.525,110.525,false,0'
 
 run "$program" --json -m planned "$runs"
 holds "--json is JSON" python3 -c '
@@ -71,15 +71,15 @@ is "a metric that no file holds: status" $status 0
 is "... one warning a run" "$(grep -c 'contains no nominal$' <<<"$errors")" 3
 is "... max" "$(tail -n 1 <<<"$output")" "max: none"
 run "$program" --csv -m nominal "$runs"
-like "... --csv" "$output" '^4,5,nominal,1,,,$'
+like "... --csv" "$output" '^4,5,nominal,1,,,,false,0$'
 run "$program" --json -m nominal "$runs"
 like "... --json" "$output" '^ *"mean": null,$'
 
 run "$program" --slo 'success>=75%,failed<35' --csv "$runs"
-is "--slo --csv" "$output" 'r,S,metric,runs,mean,min,max,kept
-1,1,ok,1,27.679,27.679,27.679,no
-4,5,ok,1,119.066,119.066,119.066,no
-8,10,ok,1,110.525,110.525,110.525,yes'
+is "--slo --csv" "$output" 'r,S,metric,runs,mean,min,max,kept,mixed,spoiled
+1,1,ok,1,27.679,27.679,27.679,no,false,0
+4,5,ok,1,119.066,119.066,119.066,no,false,0
+8,10,ok,1,110.525,110.525,110.525,yes,false,0'
 run "$program" --slo 'success>=75%' "$runs"
 is "--slo" "$(tail -n 1 <<<"$output")" 'max within success>=75%: 119.066 at r=4 S=5'
 run "$program" --slo 'p95<=1s' --json "$runs"
@@ -95,8 +95,8 @@ is "--compare: verdict" "$(head -n 1 <<<"$output")" \
 run "$program" --compare "$runs" "$runs/dc1_r8_S10.txt"
 like "--compare: text has no details" "$output" '^Packet types and failures are those of JSON results alone'
 run "$program" --compare --csv "$runs" "$runs/dc1_r8_S10.txt"
-is "--compare --csv" "$output" 'r,S,runs_a,runs_b,a,b,ratio,low,high,limits
-8,10,1,1,110.525,110.525,1,1,1,range'
+is "--compare --csv" "$output" 'r,S,runs_a,runs_b,a,b,ratio,low,high,limits,mixed_a,mixed_b
+8,10,1,1,110.525,110.525,1,1,1,range,false,false'
 run "$program" --compare --json "$runs" "$runs/dc1_r8_S10.txt"
 holds "--compare --json is JSON" python3 -c '
 import json, sys
@@ -189,8 +189,6 @@ if [ -d "$faults/knee" ]; then
     run "$program" "$faults/mixed"
     is "two runs of nothing in common: four differences" "$(grep -c 'runs differ in' <<<"$errors")" 4
     rm "$work/knee.html"
-else
-    skip "no knee where the server kept up" "no $faults"
 fi
 
 # Runs that did not measure the same thing, and the messages about a folder of them.
@@ -218,8 +216,20 @@ import json, sys
 grid = json.loads(sys.argv[1])
 assert grid["mixed"] == [{"name": "label prefork", "values": "1, 4", "cells": 1}]
 assert grid["max"]["mixed"] and grid["cells"][0]["mixed"]' "$output"
+run "$program" --csv "$work/vary"
+like "... and in CSV" "$output" '^[0-9.]+,[0-9.]+,ok,2,[0-9.,]+,true,0$'
+run "$program" --compare --csv "$work/vary" "$work/vary/one.json"
+like "... and where it is compared" "$output" ',range,true,false$'
+run "$program" --compare --json "$work/vary" "$work/vary/one.json"
+holds "... in JSON" python3 -c '
+import json, sys
+compared = json.loads(sys.argv[1])
+assert compared["a"]["mixed"][0]["name"] == "label prefork" and compared["b"]["mixed"] == []
+assert compared["cells"][0]["mixed_a"] and not compared["cells"][0]["mixed_b"]' "$output"
 run "$program" --by prefork "$work/vary"
 is "... and --by has nothing to say" "$errors" ""
+run "$program" --by prefork --csv "$work/vary"
+is "... its rows are not mixed" "$(grep -c ',false$' <<<"$output")" 2
 run "$program" --compare "$work/vary" "$work/vary/one.json"
 like "... --compare names the side" "$errors" '^traffic-summary: A: runs differ in label prefork'
 vary four '{"prefork": "\u001b]0;x\u0007"}' 2 1

@@ -447,11 +447,11 @@ static void each_value_of_a_label_gets_a_row(void **state)
         "           -\n"
         "\n"
         "prefork,metric,runs,max,r,S,p95,cpu_per_operation,max_kept,r_kept,S_kept,p95_kept,"
-        "cpu_per_operation_kept\n"
-        "1,ok,1,5,1,2,,,,,,,\n"
-        "4,ok,2,12,2,1,0.15,,9,1,1,0.15,0.002\n"
-        "16,ok,2,7,1,1,0.1,0.001,7,1,1,0.1,0.001\n"
-        "none,ok,1,0.5,1,2,,,0.5,1,2,,\n"
+        "cpu_per_operation_kept,mixed\n"
+        "1,ok,1,5,1,2,,,,,,,,false\n"
+        "4,ok,2,12,2,1,0.15,,9,1,1,0.15,0.002,false\n"
+        "16,ok,2,7,1,1,0.1,0.001,7,1,1,0.1,0.001,false\n"
+        "none,ok,1,0.5,1,2,,,0.5,1,2,,,false\n"
         "{\n";
     text[sizeof wanted - 1] = '\0';
     assert_string_equal(text, wanted);
