@@ -12,6 +12,8 @@
 # make format    apply .clang-format to every C file
 # make coverage  line coverage of the unit tests, by folder, in build-coverage/
 # make compile_commands.json  compiler commands for clangd and other tools
+# make dist      build/traffic-replay-VERSION.tar.gz of the last commit, the same bytes each time
+# make package   Debian packages of the last commit, in build/package/
 # make install   programs, man pages, examples, completion scripts into $(DESTDIR)$(PREFIX)
 #
 # Knobs: V=1 (show commands), CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
@@ -31,6 +33,7 @@ DEBIAN_LINT := clang clang-format cppcheck shellcheck mandoc
 DEBIAN_TEST := libcmocka-dev libclang-rt-dev llvm libxml2-utils tshark valgrind python3 libcap2-bin procps zsh
 DEBIAN_DC := $(shell cat lab/dc-packages)
 DEBIAN_LAB := $(DEBIAN_DC) iproute2 util-linux debootstrap
+DEBIAN_PACKAGE := debhelper dpkg-dev fakeroot lintian
 DEBIAN_BENCH := slapd 389-ds-base samba-testsuite
 
 PACKAGES := ldap lber libsasl2 krb5 krb5-gssapi yaml-0.1 jansson nettle hogweed gnutls
@@ -80,7 +83,7 @@ C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit/* $(folders_tests) 
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* tests/unit/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
-.PHONY: man-table all unit dc-tests benches fuzzers deps demo check check-html bench lint format coverage fuzz install clean FORCE
+.PHONY: man-table all unit dc-tests benches fuzzers deps demo check check-html bench lint format coverage fuzz install dist package clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
@@ -157,7 +160,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(TEST_LIB) $(LIBS) $(BUILD)/link
 export BUILD SAN LAB_DIR LAB_ADDRESS FUZZ_SECONDS
 
 deps:
-	@lab/install-packages $(DEBIAN_BUILD) $(DEBIAN_LINT) $(DEBIAN_TEST) $(DEBIAN_LAB) $(DEBIAN_BENCH)
+	@lab/install-packages $(DEBIAN_BUILD) $(DEBIAN_LINT) $(DEBIAN_TEST) $(DEBIAN_LAB) $(DEBIAN_PACKAGE) $(DEBIAN_BENCH)
 
 # The script comes back to this Makefile for the build, and once more for the sanitizers' build, so that
 # a failure of either is counted and not the last word.
@@ -228,6 +231,17 @@ install: all
 			>$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$program && \
 		$(BUILD)/$$program --completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$program || exit; \
 	done
+
+dist:
+	@mkdir -p $(BUILD)
+	git archive --format=tar --prefix=traffic-replay-$(VERSION)/ HEAD | gzip -9n >$(BUILD)/traffic-replay-$(VERSION).tar.gz
+
+# Built from an unpacked tarball, so that nothing of the working folder gets in. For a faster build:
+# DEB_BUILD_OPTIONS=nocheck.
+package: dist
+	rm -rf $(BUILD)/package && mkdir $(BUILD)/package
+	tar -x -C $(BUILD)/package -f $(BUILD)/traffic-replay-$(VERSION).tar.gz
+	cd $(BUILD)/package/traffic-replay-$(VERSION) && env -u MAKEFLAGS -u BUILD -u SAN dpkg-buildpackage -b -us -uc
 
 clean:
 	rm -rf $(BUILD)
