@@ -228,6 +228,7 @@ LEVEL_RULES(policy_level_rules, POLICY_LEVELS, "5");   /* account domain */
 LEVEL_RULES(policy2_level_rules, POLICY_LEVELS, "12"); /* DNS domain */
 LEVEL_RULES(share_level_rules, "1 2 501 502 1005", "1");
 LEVEL_RULES(server_level_rules, "100-102", "101");
+LEVEL_RULES(capabilities_level_rules, "1 2", "1");
 
 /* A SASL bind takes up to four messages, of which the first names the mechanism. */
 static const struct packet_legs bind_legs = {
@@ -327,7 +328,7 @@ static const struct packet_row rows[] = {
     OPERATION(netlogon, "2", "NetrLogonSamLogon"),
     OPERATION(netlogon, "4", "NetrServerReqChallenge"),
     OPERATION(netlogon, "20", "DsrGetDcName", .needs = PACKET_NEEDS_MACHINE_KEY),
-    OPERATION(netlogon, "21", "NetrLogonGetCapabilities"),
+    OPERATION(netlogon, "21", "NetrLogonGetCapabilities", .rules = capabilities_level_rules),
     OPERATION(netlogon, "26", "NetrServerAuthenticate3"),
     OPERATION(netlogon, "29", "NetrLogonGetDomainInfo"),
     OPERATION(netlogon, "30", "NetrServerPasswordSet2"),

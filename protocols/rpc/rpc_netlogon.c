@@ -111,6 +111,43 @@ static void netlogon_LogonGetCapabilities_reply_coder(struct ndr *ndr, const cha
     ndr_u32(ndr, "Status", &reply->status);
 }
 
+enum { OS_VERSION_SIZE = 284, CSD_VERSION_SIZE = 256 };
+
+/* dwOSVersionInfoSize, dwMajorVersion, dwMinorVersion, dwBuildNumber, dwPlatformId,
+ * szCSDVersion[128], wServicePackMajor, wServicePackMinor, wSuiteMask, wProductType, wReserved */
+static void os_version_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+{
+    (void)arg;
+    struct netlogon_os_version *version = value;
+    uint8_t service_pack[CSD_VERSION_SIZE] = {0}, reserved = 0;
+    if (ndr->mode != NDR_PRINT) {
+        ndr_tag32(ndr, field, OS_VERSION_SIZE / 2);
+        ndr_tag32(ndr, field, 0);
+        ndr_tag32(ndr, field, OS_VERSION_SIZE / 2);
+    }
+    ndr_tag32(ndr, "dwOSVersionInfoSize", OS_VERSION_SIZE);
+    ndr_u32(ndr, "dwMajorVersion", &version->major);
+    ndr_u32(ndr, "dwMinorVersion", &version->minor);
+    ndr_u32(ndr, "dwBuildNumber", &version->build);
+    ndr_u32(ndr, "dwPlatformId", &version->platform);
+    ndr_bytes(ndr, "szCSDVersion", service_pack, sizeof service_pack);
+    ndr_u16(ndr, "wServicePackMajor", &version->service_pack_major);
+    ndr_u16(ndr, "wServicePackMinor", &version->service_pack_minor);
+    ndr_u16(ndr, "wSuiteMask", &version->suite);
+    ndr_u8(ndr, "wProductType", &version->product);
+    ndr_u8(ndr, "wReserved", &reserved);
+}
+
+/* RPC_UNICODE_STRING whose buffer is an OSVERSIONINFOEXW */
+static void os_version_text(struct ndr *ndr, struct netlogon_os_version **version)
+{
+    uint16_t size = *version ? OS_VERSION_SIZE : 0;
+    ndr_align(ndr, 4);
+    ndr_u16(ndr, "Length", &size);
+    ndr_u16(ndr, "MaximumLength", &size);
+    ndr_unique(ndr, "OsVersion", version, os_version_coder, 0);
+}
+
 /* NETLOGON_WORKSTATION_INFO: LsaPolicy (size, pointer), DnsHostName, SiteName, Dummy1 to Dummy4,
  * OsVersion, OsName, DummyString3, DummyString4, WorkstationFlags,
  * KerberosSupportedEncryptionTypes, DummyLong3, DummyLong4 */
@@ -125,7 +162,7 @@ static void workstation_coder(struct ndr *ndr, const char *field, void *value, u
     ndr_unique_wstring(ndr, "SiteName", &workstation->site_name);
     for (int i = 0; i < 4; i++)
         ndr_tag32(ndr, "Dummy", 0);
-    netlogon_text(ndr, "OsVersion", &none);
+    os_version_text(ndr, &workstation->os_version);
     netlogon_text(ndr, "OsName", &workstation->os_name);
     netlogon_text(ndr, "DummyString3", &none);
     netlogon_text(ndr, "DummyString4", &none);

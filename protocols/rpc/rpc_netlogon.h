@@ -59,7 +59,7 @@ struct netlogon_ServerAuthenticate3_reply {
 struct netlogon_LogonGetCapabilities_request {
     char *server_name, *computer_name;
     struct netlogon_authenticator authenticator, return_authenticator;
-    uint32_t level; /* 1 */
+    uint32_t level; /* 1: what the server supports; 2: what it was asked for */
 };
 struct netlogon_LogonGetCapabilities_reply {
     struct netlogon_authenticator return_authenticator;
@@ -67,9 +67,18 @@ struct netlogon_LogonGetCapabilities_reply {
     uint32_t status;
 };
 
+/* OSVERSIONINFOEXW without a service pack's name, MS-NRPC 2.2.1.3.6 and MS-RPRN 2.2.3.10.1 */
+struct netlogon_os_version {
+    uint32_t major, minor, build;
+    uint32_t platform; /* 2: Windows NT */
+    uint16_t service_pack_major, service_pack_minor, suite;
+    uint8_t product; /* 1: workstation */
+};
 /* NETLOGON_WORKSTATION_INFO: what a member reports about itself */
 struct netlogon_workstation {
-    char *dns_host_name, *site_name, *os_name;
+    char *dns_host_name, *site_name;
+    struct netlogon_os_version *os_version;
+    char *os_name;
     uint32_t flags, encryption_types;
 };
 struct netlogon_LogonGetDomainInfo_request {

@@ -8,6 +8,7 @@
 #include "protocols/auth/security_descriptor.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
+#include "protocols/rpc/netlogon/netlogon_logon.h"
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_drsuapi.h"
 #include "protocols/rpc/rpc_epm.h"
@@ -210,6 +211,47 @@ static int tear_down(void **state)
     struct account *accounts[] = {&lab.user, &lab.machine};
     lab_end(lab.dc, accounts, 2);
     return 0;
+}
+
+/* The status of a logon of the user to a machine, over the channel of the lab's machine. */
+static uint32_t logon_to(struct conversation *conversation, const char *computer)
+{
+    struct arena arena = {0};
+    struct netlogon_network network;
+    struct netlogon_LogonSamLogonEx_reply reply = {.status = 0};
+    char name[16];
+    snprintf(name, sizeof name, "%s", computer);
+    assert_ok_for(computer, netlogon_logon_make(conversation, name, &arena, &network));
+    network.workstation = conversation->rpc->computer;
+    struct netlogon_LogonSamLogonEx_request request = {
+        .server_name = rpc_server_name(conversation, &arena),
+        .computer_name = conversation->rpc->computer,
+        .level = NETLOGON_LOGON_NETWORK_TRANSITIVE,
+        .network = &network,
+        .validation_level = NETLOGON_VALIDATION_SAM_INFO4};
+    assert_ok_for(computer, rpc_play_call(conversation, RPC_SLOT_NETLOGON_SECURE,
+                                          NETLOGON_LOGON_SAM_LOGON_EX, &request, &reply, &arena));
+    arena_free(&arena);
+    return reply.status;
+}
+
+/* The DC compares the target's NetBIOS name with the channel's computer, so it reads what the
+ * logons carry. */
+static void logons_of_another_machine_are_refused(void **state)
+{
+    (void)state;
+    LAB_NEED(lab.dc);
+    struct conversation conversation;
+    uint64_t random;
+    if (lab_ntlm_is_refused())
+        return;
+    begin(&conversation, &random, false);
+    assert_ok_for("channel", play(&conversation, "rpc_netlogon", "29"));
+    conversation.wire.deadline = clock_now() + timeout;
+    assert_int_equal(conversation.rpc->channel_type, NETLOGON_CHANNEL_WORKSTATION);
+    assert_int_equal(logon_to(&conversation, conversation.rpc->computer), 0);
+    assert_int_equal(logon_to(&conversation, "OTHERPC"), 0xc000006d); /* STATUS_LOGON_FAILURE */
+    conversation_reset(&conversation);
 }
 
 static void wrong_machine_password(void **state)
@@ -515,6 +557,7 @@ int main(void)
         cmocka_unit_test(every_packet_with_ntlm),
         cmocka_unit_test(every_packet_with_kerberos),
         cmocka_unit_test(ntlm_refused),
+        cmocka_unit_test(logons_of_another_machine_are_refused),
         cmocka_unit_test(wrong_machine_password),
         cmocka_unit_test(every_way_to_bind),
         cmocka_unit_test(port_of_another_interface),

@@ -5,14 +5,11 @@
  * that find a DC do not use the channel.
  */
 #include <errno.h>
-#include <gnutls/crypto.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "protocols/auth/ntlmssp.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_players.h"
+#include "protocols/rpc/netlogon/netlogon_logon.h"
 #include "protocols/rpc/rpc_channel.h"
 
 enum { STATUS_INVALID_INFO_CLASS = 0xc0000003, STATUS_ACCESS_DENIED = 0xc0000022 };
@@ -40,9 +37,6 @@ enum { DS_RETURN_DNS_NAME = 0x40000000 };
 
 static struct outcome play_logon(struct conversation *conversation, const void *details);
 static struct outcome play_logon_by(struct conversation *conversation, logon_function *function);
-static struct outcome fill_network_info(struct conversation *conversation,
-                                        struct netlogon_network *network);
-static uint64_t netlogon_play_filetime_now(void);
 static struct outcome logon_plain(struct conversation *conversation,
                                   struct netlogon_network *network, struct arena *arena,
                                   uint32_t *status);
@@ -62,7 +56,6 @@ static struct outcome play_capabilities(struct conversation *conversation, const
 static struct netlogon_authenticator *capabilities_returned(void *reply);
 static struct outcome play_authenticate(struct conversation *conversation, const void *details);
 static struct outcome play_domain_info(struct conversation *conversation, const void *details);
-static char *machine_dns_name(const struct conversation *conversation, struct arena *arena);
 static struct netlogon_authenticator *domain_info_returned(void *reply);
 static struct outcome play_password_set(struct conversation *conversation, const void *details);
 static struct netlogon_authenticator *password_set_returned(void *reply);
@@ -81,7 +74,7 @@ const struct packet_player packet_players_netlogon[] = {
     {.name = "rpc_netlogon:2", .play = play_logon},
     {.name = "rpc_netlogon:4", .play = play_challenge},
     {.name = "rpc_netlogon:20", .play = play_dc_name},
-    {.name = "rpc_netlogon:21", .play = play_capabilities},
+    {.name = "rpc_netlogon:21", .play = play_capabilities, RPC_LEVEL_DETAILS},
     {.name = "rpc_netlogon:26", .play = play_authenticate},
     {.name = "rpc_netlogon:29", .play = play_domain_info},
     {.name = "rpc_netlogon:30", .play = play_password_set},
@@ -106,10 +99,9 @@ static struct outcome play_logon_by(struct conversation *conversation, logon_fun
     struct rpc_state *state = rpc_state_of(conversation);
     if (!state)
         return outcome_of_error(-ENOMEM);
-    struct outcome outcome = fill_network_info(conversation, &network);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    outcome = function(conversation, &network, &arena, &status);
+    struct outcome outcome = netlogon_logon_make(conversation, state->computer, &arena, &network);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = function(conversation, &network, &arena, &status);
     if (outcome.kind == OUTCOME_OK && status == STATUS_INVALID_INFO_CLASS &&
         state->validation_level != NETLOGON_VALIDATION_SAM_INFO2) {
         state->validation_level = NETLOGON_VALIDATION_SAM_INFO2;
@@ -117,50 +109,8 @@ static struct outcome play_logon_by(struct conversation *conversation, logon_fun
     }
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(status);
-    free(network.nt.bytes);
     arena_free(&arena);
     return outcome;
-}
-
-/* The challenge that the imaginary file server sent to its client. It can be constant, since the DC
- * gets challenge and response together. */
-static const uint8_t logon_challenge[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
-
-static struct outcome fill_network_info(struct conversation *conversation,
-                                        struct netlogon_network *network)
-{
-    static const uint8_t no_target_info[4] = {0};
-    uint8_t key[16], client_challenge[8], *response = NULL;
-    size_t size = 0;
-    const struct account *user = conversation->user;
-    *network = (struct netlogon_network){.domain = conversation->dc->netbios_domain,
-                                         .account = user->name,
-                                         .workstation = conversation->rpc->computer};
-    if (!user->has_nt_hash)
-        return outcome_failed("no credentials for the account");
-    memcpy(network->challenge, logon_challenge, sizeof logon_challenge);
-    int rc = ntlmssp_ntowf_v2(user->nt_hash, user->name, network->domain, key);
-    if (rc == 0 && gnutls_rnd(GNUTLS_RND_NONCE, client_challenge, sizeof client_challenge) < 0)
-        rc = -EIO;
-    if (rc == 0)
-        rc = ntlmssp_v2_response(key, logon_challenge, client_challenge,
-                                 netlogon_play_filetime_now(), no_target_info,
-                                 sizeof no_target_info, &response, &size, NULL);
-    explicit_bzero(key, sizeof key);
-    if (rc == 0 && size > UINT16_MAX)
-        rc = -EMSGSIZE;
-    if (rc) {
-        free(response);
-        return outcome_of_error(rc);
-    }
-    network->nt = (struct netlogon_response){.size = (uint16_t)size, .bytes = response};
-    return outcome_ok();
-}
-
-/* FILETIME: 100 ns since 1601. */
-static uint64_t netlogon_play_filetime_now(void)
-{
-    return ((uint64_t)time(NULL) + UINT64_C(11644473600)) * 10000000;
 }
 
 static struct outcome logon_plain(struct conversation *conversation,
@@ -276,7 +226,7 @@ static struct outcome locator_call(struct conversation *conversation, uint16_t o
 
 static struct outcome play_capabilities(struct conversation *conversation, const void *details)
 {
-    (void)details;
+    const struct rpc_level_details *level = details;
     struct arena arena = {0};
     struct rpc_state *state = rpc_state_of(conversation);
     struct netlogon_LogonGetCapabilities_reply reply = {.status = 0};
@@ -285,7 +235,7 @@ static struct outcome play_capabilities(struct conversation *conversation, const
     struct netlogon_LogonGetCapabilities_request request = {
         .server_name = rpc_server_name(conversation, &arena),
         .computer_name = state->computer,
-        .level = 1};
+        .level = level->level};
     struct channel_call call = {.opnum = NETLOGON_LOGON_GET_CAPABILITIES,
                                 .request = &request,
                                 .reply = &reply,
@@ -318,10 +268,13 @@ static struct outcome play_domain_info(struct conversation *conversation, const 
     struct netlogon_LogonGetDomainInfo_reply reply = {.status = 0};
     if (!state)
         return outcome_of_error(-ENOMEM);
+    struct netlogon_os_version version = {
+        .major = 10, .build = 19045, .platform = 2, .suite = 0x100, .product = 1};
     /* flags 0x2: the client updates its own SPN (MS-NRPC 2.2.1.3.6) */
     struct netlogon_workstation workstation = {
-        .dns_host_name = machine_dns_name(conversation, &arena),
+        .dns_host_name = netlogon_dns_name(conversation, state->computer, &arena),
         .site_name = conversation->dc->site,
+        .os_version = &version,
         .os_name = (char *)(uintptr_t) "Windows 10 Enterprise",
         .flags = 2};
     struct netlogon_LogonGetDomainInfo_request request = {.server_name =
@@ -340,22 +293,6 @@ static struct outcome play_domain_info(struct conversation *conversation, const 
         outcome = ntstatus_outcome(reply.status);
     arena_free(&arena);
     return outcome;
-}
-
-/* "stgm-0-1.samdom.example.com" in arena; NULL: out of memory. */
-static char *machine_dns_name(const struct conversation *conversation, struct arena *arena)
-{
-    const char *computer = conversation->rpc->computer, *domain = conversation->dc->dns_domain;
-    size_t size = strlen(computer) + strlen(domain) + 2;
-    char *name = arena_alloc(arena, size);
-    if (!name)
-        return NULL;
-    char *at = name;
-    for (; *computer; computer++)
-        *at++ = *computer >= 'A' && *computer <= 'Z' ? (char)(*computer + 32) : *computer;
-    *at++ = '.';
-    memcpy(at, domain, strlen(domain) + 1);
-    return name;
 }
 
 static struct netlogon_authenticator *domain_info_returned(void *reply)

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/little_endian.h"
 #include "base/utf16.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/rpc/rpc_pdu.h"
@@ -48,6 +49,12 @@ struct peer {
     uint16_t most_validation; /* NETLOGON_VALIDATION_...: higher ones are refused */
     unsigned calls[64];       /* by opnum */
     char password[64];        /* the last one that was set */
+    uint32_t level;           /* of the last LogonGetCapabilities */
+    uint8_t challenge[8];     /* of the last logon */
+    uint8_t response[1024];   /* its NTLMv2 response */
+    size_t response_size;
+    uint32_t build; /* of the last LogonGetDomainInfo */
+    char os_name[64];
 };
 
 enum { BOTH = RPC_PFC_FIRST_FRAG | RPC_PFC_LAST_FRAG };
@@ -143,7 +150,22 @@ static void answer_capabilities(struct peer *peer, const void *request, void *re
     const struct netlogon_LogonGetCapabilities_request *asked = request;
     struct netlogon_LogonGetCapabilities_reply *answer = reply;
     answer->return_authenticator = take(peer, &asked->authenticator);
+    peer->level = asked->level;
+    answer->level = asked->level;
+}
+
+static void answer_domain_info(struct peer *peer, const void *request, void *reply)
+{
+    const struct netlogon_LogonGetDomainInfo_request *asked = request;
+    struct netlogon_LogonGetDomainInfo_reply *answer = reply;
+    answer->return_authenticator = take(peer, &asked->authenticator);
     answer->level = 1;
+    assert_non_null(asked->workstation->os_version);
+    assert_int_equal(asked->workstation->os_version->major, 10);
+    assert_int_equal(asked->workstation->os_version->platform, 2); /* Windows NT */
+    assert_string_equal(asked->workstation->dns_host_name, "pc.domain.test");
+    peer->build = asked->workstation->os_version->build;
+    snprintf(peer->os_name, sizeof peer->os_name, "%s", asked->workstation->os_name);
 }
 
 static void answer_password(struct peer *peer, const void *request, void *reply)
@@ -165,7 +187,7 @@ static void answer_password(struct peer *peer, const void *request, void *reply)
 }
 
 /* MS-NLMP 3.3.2: the proof before the blob. */
-static uint32_t logon_status(const struct peer *peer, const struct netlogon_network *network,
+static uint32_t logon_status(struct peer *peer, const struct netlogon_network *network,
                              uint16_t validation)
 {
     uint8_t ntowf[16], proof[16];
@@ -174,6 +196,10 @@ static uint32_t logon_status(const struct peer *peer, const struct netlogon_netw
         return 0xc0000003; /* STATUS_INVALID_INFO_CLASS */
     assert_string_equal(network->account, "User");
     assert_string_equal(network->workstation, "PC");
+    memcpy(peer->challenge, network->challenge, 8);
+    peer->response_size = network->nt.size;
+    assert_true(peer->response_size <= sizeof peer->response);
+    memcpy(peer->response, network->nt.bytes, peer->response_size);
     assert_int_equal(ntlmssp_ntowf_v2(peer->hash, network->account, network->domain, ntowf), 0);
     hmac_md5_set_key(&hmac, 16, ntowf);
     hmac_md5_update(&hmac, 8, network->challenge);
@@ -214,6 +240,7 @@ static void (*const answers[64])(struct peer *, const void *,
                                             [NETLOGON_SERVER_REQ_CHALLENGE] = answer_challenge,
                                             [NETLOGON_LOGON_GET_CAPABILITIES] = answer_capabilities,
                                             [NETLOGON_SERVER_AUTHENTICATE3] = answer_authenticate,
+                                            [NETLOGON_LOGON_GET_DOMAIN_INFO] = answer_domain_info,
                                             [NETLOGON_SERVER_PASSWORD_SET2] = answer_password,
                                             [NETLOGON_LOGON_SAM_LOGON_EX] = answer_logon_ex,
                                             [NETLOGON_DSR_GET_DC_NAME] = answer_locator,
@@ -273,6 +300,7 @@ static void begin(struct fixture *fixture, enum wrong wrong)
     assert_non_null(fixture->dc);
     fixture->dc->netbios_domain = strdup("Domain");
     fixture->dc->dns_name = strdup("server.test");
+    fixture->dc->dns_domain = strdup("domain.test");
     fixture->machine = (struct account){.name = machine, .password = password, .has_nt_hash = true};
     assert_int_equal(ntlmssp_nt_hash(password, fixture->machine.nt_hash), 0);
     fixture->user = fixture->machine;
@@ -315,9 +343,7 @@ static void end(struct fixture *fixture)
 
 static struct outcome play(struct fixture *fixture, const char *opcode)
 {
-    const struct packet_player *player = packet_player_find("rpc_netlogon", opcode);
-    assert_non_null(player);
-    return packet_play(&fixture->conversation, player, NULL, INT64_C(5000000000));
+    return form_play(&fixture->conversation, "rpc_netlogon", opcode, NULL, 0, INT64_C(5000000000));
 }
 
 static bool authenticated(const struct fixture *fixture)
@@ -442,6 +468,98 @@ static void logons(void **state)
     }
 }
 
+/* The value of one AV pair of the last response (MS-NLMP 2.2.2.1, 2.2.2.7); fails without it. */
+static const uint8_t *av_pair(const struct peer *peer, uint16_t id, size_t *size)
+{
+    const uint8_t *at = peer->response + 16 + 28, *end = peer->response + peer->response_size;
+    while (at + 4 <= end && le_get16(at) != 0) {
+        *size = le_get16(at + 2);
+        assert_true((size_t)(end - at) >= 4 + *size);
+        if (le_get16(at) == id)
+            return at + 4;
+        at += 4 + *size;
+    }
+    fail_msg("no AV pair %u", id);
+    return NULL;
+}
+
+static void assert_av_text(const struct peer *peer, uint16_t id, const char *expected)
+{
+    char *text;
+    size_t size;
+    const uint8_t *value = av_pair(peer, id, &size);
+    assert_int_equal(utf16le_to_utf8(value, size, &text), 0);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* What a member server passes on: the names of its own challenge and what its client adds. */
+static void logons_carry_the_members_target_info(void **state)
+{
+    (void)state;
+    static const uint8_t zeros[16] = {0};
+    struct fixture fixture;
+    size_t size;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "39"));
+    const struct peer *peer = &fixture.peer;
+    assert_av_text(peer, 1, "PC"); /* MsvAvNbComputerName: the channel's machine */
+    assert_av_text(peer, 2, "Domain");
+    assert_av_text(peer, 3, "pc.domain.test");
+    assert_av_text(peer, 4, "domain.test");
+    assert_av_text(peer, 9, "cifs/pc.domain.test");
+    assert_int_equal(le_get32(av_pair(peer, 6, &size)), 2); /* a MIC is present */
+    assert_memory_equal(av_pair(peer, 10, &size), zeros, 16);
+    assert_int_equal(size, 16);
+    /* The time is in the pairs and before them; FILETIME of 2020. */
+    uint64_t now = le_get64(av_pair(peer, 7, &size));
+    assert_int_equal(now, le_get64(peer->response + 16 + 8));
+    assert_true(now > UINT64_C(132223104000000000));
+    end(&fixture);
+}
+
+static void each_logon_has_another_challenge(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    uint8_t first[8];
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "39"));
+    memcpy(first, fixture.peer.challenge, 8);
+    assert_ok(play(&fixture, "39"));
+    assert_memory_not_equal(fixture.peer.challenge, first, 8);
+    end(&fixture);
+}
+
+static void members_report_their_operating_system(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "29"));
+    assert_int_equal(fixture.peer.build, 19045);
+    assert_string_equal(fixture.peer.os_name, "Windows 10 Enterprise");
+    end(&fixture);
+}
+
+/* Older DCs fault level 2, so only models ask for it. */
+static void capabilities_of_level_2_are_asked_by_models(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "21"));
+    assert_int_equal(fixture.peer.level, 1);
+    assert_ok(form_play_value(&fixture.conversation, "rpc_netlogon", "21", "level", "2",
+                              INT64_C(5000000000)));
+    assert_int_equal(fixture.peer.level, 2);
+    end(&fixture);
+}
+
 static void dcs_are_found_without_the_secure_channel(void **state)
 {
     (void)state;
@@ -493,6 +611,10 @@ int main(void)
         cmocka_unit_test(chain_of_calls),
         cmocka_unit_test(return_authenticators_are_checked),
         cmocka_unit_test(logons),
+        cmocka_unit_test(logons_carry_the_members_target_info),
+        cmocka_unit_test(each_logon_has_another_challenge),
+        cmocka_unit_test(members_report_their_operating_system),
+        cmocka_unit_test(capabilities_of_level_2_are_asked_by_models),
         cmocka_unit_test(dcs_are_found_without_the_secure_channel),
         cmocka_unit_test(a_denied_call_costs_no_channel),
     };
