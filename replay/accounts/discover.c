@@ -52,6 +52,7 @@ static int ask_generic(struct dc *dc, struct error *error);
 static uint64_t discover_no_random(void *state);
 static int search_root_dse(struct dc *dc, struct ldap_connection *connection);
 static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result);
+static const char *choose_naming_context(struct berval **values);
 static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
                         const char *workgroup, struct error *error);
 static int ping_any(struct dc *dc, const struct addrinfo *addresses,
@@ -245,7 +246,8 @@ static int search_root_dse(struct dc *dc, struct ldap_connection *connection)
     return error;
 }
 
-/* Takes the default naming context, or the first one if there is no default. */
+/* Takes the default naming context, or the first one with data if there is no default: AD LDS lists
+ * its configuration and schema first. */
 static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
 {
     static const char *const attributes[] = {"defaultNamingContext", "namingContexts"};
@@ -253,11 +255,27 @@ static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
     int error = -ENOENT;
     for (size_t i = 0; entry && error && i < sizeof attributes / sizeof attributes[0]; i++) {
         struct berval **values = ldap_get_values_len(handle, entry, attributes[i]);
-        if (values && values[0] && values[0]->bv_len > 0)
-            error = discover_set_text(&dc->base_dn, values[0]->bv_val);
+        const char *chosen = choose_naming_context(values);
+        if (chosen)
+            error = discover_set_text(&dc->base_dn, chosen);
         ldap_value_free_len(values);
     }
     return error;
+}
+
+static const char *choose_naming_context(struct berval **values)
+{
+    const char *first = NULL;
+    for (; values && *values; values++) {
+        const char *name = (*values)->bv_val;
+        if (!*name)
+            continue;
+        if (strncasecmp(name, "CN=Configuration,", 17) != 0 &&
+            strncasecmp(name, "CN=Schema,", 10) != 0)
+            return name;
+        first = first ? first : name;
+    }
+    return first;
 }
 
 static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,

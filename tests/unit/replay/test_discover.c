@@ -18,6 +18,7 @@
 #include "protocols/wire.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/servers/loopback.h"
 #include "tests/lib/servers/udp_server.h"
 
@@ -307,14 +308,48 @@ static void address_of_version_6(void **state)
     dc_free(dc);
 }
 
+/* What AD LDS lists: its configuration and its schema first, and no default. */
+static void put_naming_contexts(struct ldap_server *server, int id, int request,
+                                struct ldap_answer *answer)
+{
+    (void)server;
+    (void)request;
+    BerElement *ber = ber_alloc_t(LBER_USE_DER);
+    ber_printf(ber, "{it{s{{s[sss]}}}}", id, LDAP_RES_SEARCH_ENTRY, "", "namingContexts",
+               "CN=Configuration,CN={01234567-89AB-CDEF-0123-456789ABCDEF}",
+               "CN=Schema,CN=Configuration,CN={01234567-89AB-CDEF-0123-456789ABCDEF}",
+               "O=application");
+    ldap_answer_put(answer, ber);
+    ldap_answer_put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+}
+
+static void a_naming_context_with_data_is_chosen(void **state)
+{
+    (void)state;
+    struct ldap_server server = {.reply = put_naming_contexts, .cut_after = SIZE_MAX};
+    struct error error = {0};
+    ldap_server_start(&server);
+    struct dc *dc = ldap_server_dc(&server);
+    dc->options.generic_ldap = true;
+    assert_int_equal(discover_dc(dc, "127.0.0.1", NULL, NULL, &error), 0);
+    assert_string_equal(dc->base_dn, "O=application");
+    dc_free(dc);
+    ldap_server_stop(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_learned),      cmocka_unit_test(options_override),
-        cmocka_unit_test(servers_that_are_not_dcs),   cmocka_unit_test(nothing_listens),
-        cmocka_unit_test(silence_has_an_end),         cmocka_unit_test(firewall_before_udp),
-        cmocka_unit_test(a_dc_that_is_just_starting), cmocka_unit_test(malformed_names),
+        cmocka_unit_test(everything_is_learned),
+        cmocka_unit_test(options_override),
+        cmocka_unit_test(servers_that_are_not_dcs),
+        cmocka_unit_test(nothing_listens),
+        cmocka_unit_test(silence_has_an_end),
+        cmocka_unit_test(firewall_before_udp),
+        cmocka_unit_test(a_dc_that_is_just_starting),
+        cmocka_unit_test(malformed_names),
         cmocka_unit_test(address_of_version_6),
+        cmocka_unit_test(a_naming_context_with_data_is_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
