@@ -16,6 +16,7 @@
 static enum step end_unless_memory(struct session *session, int code);
 static void print_model_warning(void *context, const char *line);
 static enum step set_window(struct session *session);
+static enum step check_server_kind(struct session *session);
 static enum step check_protocols(struct session *session, const char *option,
                                  const struct settings_packet *packets, size_t count);
 static enum step finish_output(struct session *session, FILE *out, const char *name, int error);
@@ -77,11 +78,27 @@ enum step session_make_plan(struct session *session)
                                          .persistence = settings->conversation_persistence,
                                          .is_operation = run_part_is_operation,
                                          .context = session->settings};
-    if (check_protocols(session, "--only", settings->only, settings->only_count) == STEP_DONE ||
+    if (check_server_kind(session) == STEP_DONE ||
+        check_protocols(session, "--only", settings->only, settings->only_count) == STEP_DONE ||
         check_protocols(session, "--skip", settings->skip, settings->skip_count) == STEP_DONE)
         return STEP_DONE;
     int error = plan_make(session->model, &wanted, &session->plan, &session->error);
     return error ? end_unless_memory(session, error) : STEP_NEXT;
+}
+
+/* Without this check, the reason would be said to be --only and --skip. */
+static enum step check_server_kind(struct session *session)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    if (!session->settings->play.generic_ldap)
+        return STEP_NEXT;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(types[i].protocol, "ldap") == 0)
+            return STEP_NEXT;
+    return session_end(session, EXIT_USAGE,
+                       "--server ldap plays LDAP only, and %s contains no LDAP packets",
+                       model_name(session->model));
 }
 
 /* Without this check, a mistyped protocol of --only or --skip would go unnoticed. */

@@ -49,6 +49,9 @@ refused "an unknown protocol, --only" 2 '^traffic-replay: --only: neither .* pro
     --dry-run --only ldpa $model
 refused "an unknown protocol, --skip" 2 '^traffic-replay: --skip: neither .* protocol "ldpa"$' \
     --dry-run --skip ldap,ldpa:3 $model
+printf '%s\n' 'version: 3' 'packet_rate: 1' 'history: 1' 'chain:' '  "-": {"dns:0": 1}' '  "dns:0": {"-": 1}' >"$work/dns"
+refused "--server ldap without LDAP packets" 2 '^traffic-replay: --server ldap plays LDAP only, and dns contains no' \
+    --server ldap --dry-run "$work/dns"
 refused "nothing left to play" 2 '^traffic-replay: ' --dry-run --only samr:999 $model
 refused "a name that does not resolve" 2 'cannot be resolved' -U a%b $model no-such-name.invalid
 refused "nothing listens" 1 'nothing listens on port 389 of 127.88.99.99' -U a%b $model 127.88.99.99
