@@ -56,6 +56,7 @@ static const struct {
     {EKEYREJECTED, "certificate not accepted"},
     {EBADMSG, "malformed reply"},
     {EMSGSIZE, "message too long"},
+    {ESHUTDOWN, "disconnected by the server"},
 };
 
 static int open_socket(struct stream *stream, int family);
@@ -339,6 +340,20 @@ static bool is_readable(struct stream *stream)
 bool stream_pending(const struct stream *stream)
 {
     return stream->tls && tls_session_pending(stream->tls);
+}
+
+bool stream_has_input(struct stream *stream)
+{
+    const struct wire_slot *slot = &stream->slot;
+    if (stream->error || stream_pending(stream))
+        return true;
+    /* The event loop has noted what came since the last wait: this saves a system call. */
+    bool noted = (slot->watched & WIRE_READ) && stream->drained;
+    if (noted && !(slot->missed & WIRE_READ) && !slot->hung_up)
+        return false;
+    char byte;
+    ssize_t n = recv(slot->fd, &byte, 1, MSG_PEEK);
+    return n >= 0 || errno != EAGAIN;
 }
 
 int stream_write(struct stream *stream, const void *buffer, size_t size)

@@ -62,6 +62,9 @@ int stream_wait_until(struct stream *stream, int64_t until);
 /* True if TLS holds decrypted bytes, so that a read does not wait. */
 bool stream_pending(const struct stream *stream);
 
+/* True if the peer of an idle connection has sent something or ended it. Never waits. */
+bool stream_has_input(struct stream *stream);
+
 /* Writes all size bytes. */
 int stream_write(struct stream *stream, const void *buffer, size_t size);
 

@@ -10,8 +10,10 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "protocols/ldap/catalogue_private.h"
+#include "protocols/ldap/ldap_connection.h"
 #include "protocols/ldap/ldap_search.h"
 
 struct object {
@@ -40,6 +42,7 @@ struct catalogue {
     struct values having[CATALOGUE_VALUES];
     struct values gpos;
     uint64_t highest_usn;
+    const char *limit; /* see catalogue_limit() */
 };
 
 /* The attributes that hold the values, in the order of enum catalogue_value. */
@@ -49,6 +52,8 @@ static char *attributes[] = {"objectSid",   "objectGUID", "objectCategory", "ser
 struct reading {
     struct catalogue *catalogue;
     size_t limit; /* of objects in the catalogue */
+    struct wire *wire;
+    int64_t patience; /* ns for each answer */
     int error;
 };
 
@@ -58,6 +63,7 @@ static struct outcome read_root_dse(struct ldap_connection *connection, struct r
 static bool read_usn(void *context, LDAP *handle, LDAPMessage *entry);
 static struct outcome read_below(struct ldap_connection *connection, struct reading *reading,
                                  const char *base);
+static const char *limit_of(const struct outcome *outcome);
 static bool read_entry(void *context, LDAP *handle, LDAPMessage *entry);
 static void object_clear(struct object *object);
 static int fill_object(struct object *object, const struct catalogue_bytes *values,
@@ -78,7 +84,9 @@ static int compare_key(const void *key, const void *group);
 int catalogue_read(struct conversation *admin, struct catalogue **out, struct error *error)
 {
     const struct dc *dc = admin->dc;
-    struct reading reading = {.catalogue = dc->base_dn ? catalogue_new(dc->base_dn) : NULL};
+    struct reading reading = {.catalogue = dc->base_dn ? catalogue_new(dc->base_dn) : NULL,
+                              .wire = &admin->wire,
+                              .patience = admin->wire.deadline - clock_now()};
     struct ldap_connection *connection = NULL;
     if (!reading.catalogue)
         return error_set(error, dc->base_dn ? -ENOMEM : -EINVAL, "the directory cannot be read: %s",
@@ -151,7 +159,26 @@ static struct outcome read_below(struct ldap_connection *connection, struct read
                                  .entry = read_entry,
                                  .context = reading};
     struct outcome outcome = ldap_search_run(connection, &search);
-    return reading->error ? outcome_of_error(reading->error) : outcome;
+    const char *limit = limit_of(&outcome);
+    if (reading->error)
+        return outcome_of_error(reading->error);
+    if (!limit)
+        return outcome;
+    reading->catalogue->limit = limit;
+    return outcome_ok();
+}
+
+/* The limit of the server's at which a search ended, or NULL. What came before is enough to draw
+ * from. */
+static const char *limit_of(const struct outcome *outcome)
+{
+    static const int codes[] = {LDAP_SIZELIMIT_EXCEEDED, LDAP_TIMELIMIT_EXCEEDED,
+                                LDAP_ADMINLIMIT_EXCEEDED};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (outcome->kind == OUTCOME_FAILED &&
+            strcmp(outcome->cause, ldap_result_name(codes[i])) == 0)
+            return ldap_result_name(codes[i]);
+    return NULL;
 }
 
 enum { FIRST_ATTRIBUTE = CATALOGUE_SID };
@@ -162,6 +189,7 @@ static bool read_entry(void *context, LDAP *handle, LDAPMessage *entry)
     struct catalogue_bytes values[CATALOGUE_VALUES] = {{NULL, 0}};
     struct berval **found[CATALOGUE_VALUES] = {NULL};
     char *dn = ldap_get_dn(handle, entry);
+    reading->wire->deadline = clock_now() + reading->patience;
     if (dn)
         values[CATALOGUE_DN] = (struct catalogue_bytes){.data = dn, .size = strlen(dn)};
     for (int v = FIRST_ATTRIBUTE; v < CATALOGUE_VALUES; v++) {
@@ -387,6 +415,11 @@ static bool is_gpo(const struct object *object, int value)
 size_t catalogue_count(const struct catalogue *catalogue)
 {
     return catalogue ? catalogue->count : 0;
+}
+
+const char *catalogue_limit(const struct catalogue *catalogue)
+{
+    return catalogue ? catalogue->limit : NULL;
 }
 
 uint64_t catalogue_highest_usn(const struct catalogue *catalogue)

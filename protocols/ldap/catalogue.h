@@ -36,12 +36,17 @@ struct catalogue_bytes {
 
 /*
  * Reads the directory with the dc's admin account (with --server ldap: a simple bind, or
- * anonymously without an account), before the deadline of admin's wire. On 0 the caller owns *out;
- * otherwise a negative errno and one line in error.
+ * anonymously without an account). The time up to the deadline of admin's wire is the limit for
+ * each answer. A server that returns only a part of the directory is enough, see catalogue_limit().
+ * On 0 the caller owns *out; otherwise a negative errno and one line in error.
  */
 int catalogue_read(struct conversation *admin, struct catalogue **out, struct error *error);
 /* NULL is allowed. */
 void catalogue_free(struct catalogue *catalogue);
+
+/* The result code ("sizeLimitExceeded") with which the server ended the reading early; static.
+ * NULL: it did not. */
+const char *catalogue_limit(const struct catalogue *catalogue);
 
 size_t catalogue_count(const struct catalogue *catalogue);
 uint64_t catalogue_highest_usn(const struct catalogue *catalogue);

@@ -74,8 +74,11 @@ static int prepare_handle(struct ldap_connection *connection);
 static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc);
 static int decode_result(struct ldap_connection *connection, int message_id, int all,
                          LDAPMessage **result);
-static int handle_error(const struct ldap_connection *connection);
+static int handle_error(struct ldap_connection *connection);
+
 static int read_input(struct ldap_connection *connection, bool answer_began);
+static int check_notification(struct ldap_connection *connection, LDAPMessage *message);
+static int read_idle_input(struct ldap_connection *connection);
 static struct outcome outcome_of_code(int code, const char *diagnostic);
 static bool logon_sub_code(const char *diagnostic, char code[9]);
 static const char *logon_sub_code_meaning(const char *code);
@@ -241,7 +244,7 @@ struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, c
         return ldap_connection_send_outcome(connection, result);
     int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
     if (error)
-        return outcome_of_error(error);
+        return ldap_connection_failure(connection, error);
     struct outcome outcome = ldap_connection_outcome(connection, message);
     ldap_msgfree(message);
     connection->bound = outcome.kind == OUTCOME_OK;
@@ -325,24 +328,31 @@ static int decode_result(struct ldap_connection *connection, int message_id, int
     return -EBADMSG; /* libldap leaves bytes unread */
 }
 
-/* Why libldap could not decode a message: it also fails without memory. */
-static int handle_error(const struct ldap_connection *connection)
+/* Why libldap could not decode a message: it also fails without memory, and with the server's
+ * result code if that announces its end. */
+static int handle_error(struct ldap_connection *connection)
 {
     int code = LDAP_SUCCESS;
+    const struct ldap_input *input = &connection->input;
     ldap_get_option(connection->handle, LDAP_OPT_RESULT_CODE, &code);
+    if (code > LDAP_SUCCESS) {
+        connection->notice = code;
+        connection->notice_text =
+            ldap_notice_text(input->plain - input->plain_taken, input->plain_taken);
+        return -ESHUTDOWN;
+    }
     return code == LDAP_NO_MEMORY ? -ENOMEM : -EBADMSG;
 }
 
-/* The size of one read. */
-enum { READ_SIZE = 64 << 10 };
+/* What one read returns. The fibers of a thread share the buffer: stream_read() writes to it only
+ * after its last wait. */
+static _Thread_local uint8_t read_buffer[64 << 10];
 
-/* Reads once, and waits for the first byte. 0 or a negative errno. The fibers of a thread share the
- * buffer: stream_read() writes to it only after its last wait. */
+/* Reads once, and waits for the first byte. 0 or a negative errno. */
 static int read_input(struct ldap_connection *connection, bool answer_began)
 {
-    static _Thread_local uint8_t buffer[READ_SIZE];
     const struct wire *wire = &connection->conversation->wire;
-    ssize_t n = stream_read(connection->stream, buffer, sizeof buffer);
+    ssize_t n = stream_read(connection->stream, read_buffer, sizeof read_buffer);
     if (n < 0)
         return (int)n;
     if (n == 0)
@@ -350,7 +360,56 @@ static int read_input(struct ldap_connection *connection, bool answer_began)
     /* If a server sends without a pause, no wait ever checks the deadline. */
     if (wire->last_received > wire->deadline)
         return -ETIMEDOUT;
-    ldap_input_feed(&connection->input, buffer, (size_t)n);
+    ldap_input_feed(&connection->input, read_buffer, (size_t)n);
+    return 0;
+}
+
+struct outcome ldap_connection_failure(const struct ldap_connection *connection, int error)
+{
+    const char *text = connection->notice_text;
+    const char *name = ldap_result_name(connection->notice);
+    if (error != -ESHUTDOWN || !name)
+        return outcome_of_error(error);
+    return outcome_failed("%s (%s%s%s)", name, stream_error_text(error), text ? ": " : "",
+                          text ? text : "");
+}
+
+void ldap_connection_check_idle(struct ldap_connection *connection)
+{
+    const struct ldap_input *input = &connection->input;
+    LDAPMessage *message = NULL;
+    int done = connection->error;
+    while (!done && (ldap_input_pending(input) || stream_has_input(connection->stream))) {
+        done = ldap_input_pending(input) ? 0 : read_idle_input(connection);
+        if (!done)
+            done = decode_result(connection, LDAP_RES_UNSOLICITED, LDAP_MSG_ALL, &message);
+    }
+    int error = ldap_input_save(&connection->input);
+    if (done == 1 && message)
+        done = check_notification(connection, message);
+    ldap_msgfree(message);
+    connection->error = done < 0 ? done : error;
+}
+
+/* -ESHUTDOWN if an unsolicited notification announces the end of the connection. */
+static int check_notification(struct ldap_connection *connection, LDAPMessage *message)
+{
+    char *oid = NULL;
+    int parsed = ldap_parse_extended_result(connection->handle, message, &oid, NULL, 0);
+    bool ends = parsed == LDAP_SUCCESS && oid && strcmp(oid, LDAP_NOTICE_OF_DISCONNECTION) == 0;
+    ldap_memfree(oid);
+    return ends ? -ESHUTDOWN : 0;
+}
+
+/* Reads once without a wait. 0, 1: there is nothing, or a negative errno. */
+static int read_idle_input(struct ldap_connection *connection)
+{
+    ssize_t n = stream_read_now(connection->stream, read_buffer, sizeof read_buffer);
+    if (n == -EAGAIN)
+        return 1;
+    if (n <= 0)
+        return n < 0 ? (int)n : -EPIPE;
+    ldap_input_feed(&connection->input, read_buffer, (size_t)n);
     return 0;
 }
 
@@ -435,7 +494,7 @@ static const char *logon_sub_code_meaning(const char *code)
 struct outcome ldap_connection_send_outcome(const struct ldap_connection *connection, int result)
 {
     if (connection->error)
-        return outcome_of_error(connection->error);
+        return ldap_connection_failure(connection, connection->error);
     return outcome_failed("request not sent: %s", ldap_err2string(result));
 }
 
@@ -446,7 +505,7 @@ struct outcome ldap_connection_finish(struct ldap_connection *connection, int re
     LDAPMessage *message = NULL;
     int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
     if (error)
-        return outcome_of_error(error);
+        return ldap_connection_failure(connection, error);
     struct outcome outcome = ldap_connection_outcome(connection, message);
     ldap_msgfree(message);
     return outcome;
@@ -485,6 +544,7 @@ void ldap_connection_close(struct ldap_connection *connection)
     ldap_layer_free(connection->input.layer);
     connection->input.layer = NULL;
     ldap_input_clear(&connection->input);
+    free(connection->notice_text);
     stream_close(connection->stream);
     free(connection);
 }
@@ -520,6 +580,9 @@ static ber_slen_t sockbuf_read(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size
 {
     struct ldap_connection *connection = io->sbiod_pvt;
     ssize_t n = ldap_input_take(&connection->input, buffer, size);
+    int error = n > 0 ? ldap_framing_follow(&connection->framing, buffer, (size_t)n) : 0;
+    if (error)
+        n = error;
     if (n >= 0)
         return n;
     if (n != -EAGAIN)

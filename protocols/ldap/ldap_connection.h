@@ -68,10 +68,19 @@ LDAP *ldap_connection_handle(struct ldap_connection *connection);
 /*
  * Waits for the reply to a message: with LDAP_MSG_ALL for all its parts, with LDAP_MSG_ONE for the
  * next one. On 0 the caller frees *result with ldap_msgfree(). Otherwise the stream's negative
- * errno, or -EBADMSG if the bytes are not LDAP.
+ * errno, -EBADMSG if the bytes are not LDAP, or -ESHUTDOWN if the server announced that it
+ * disconnects; ldap_connection_failure() explains it.
  */
 int ldap_connection_wait(struct ldap_connection *connection, int message_id, int all,
                          LDAPMessage **result);
+
+/* The outcome of a failure of ldap_connection_wait(): the cause of a Notice of Disconnection (RFC
+ * 4511 4.4.1) is its code and text. */
+struct outcome ldap_connection_failure(const struct ldap_connection *connection, int error);
+
+/* Reads what has arrived on an idle connection without a wait. It is broken afterwards if the
+ * server has ended it; late answers to abandoned requests are dropped. */
+void ldap_connection_check_idle(struct ldap_connection *connection);
 
 /* The outcome of a final result message; its cause is the name of the result code. */
 struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPMessage *result);

@@ -26,6 +26,7 @@ static int ntlmssp_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
                           const uint8_t **plain, size_t *plain_size);
 static void ntlmssp_layer_free(struct ldap_layer *layer);
 static void free_buffer(uint8_t **memory);
+static int follow_header(struct ldap_framing *framing, uint8_t byte);
 static int decode_next_frame(struct ldap_input *input);
 static int continue_partial(struct ldap_input *input);
 static int fill_partial(struct ldap_input *input, size_t want);
@@ -95,6 +96,7 @@ static void put_length(uint8_t *header, size_t length)
 
 static int decode_frame(struct ldap_input *input, uint8_t *frame, size_t size)
 {
+    input->plain_taken = 0;
     return input->layer->ops->decode(input->layer, frame, size, &input->plain, &input->plain_left);
 }
 
@@ -136,6 +138,7 @@ void ldap_input_feed(struct ldap_input *input, uint8_t *buffer, size_t size)
 {
     free_buffer(&input->saved);
     input->borrowed = true;
+    input->plain_taken = 0;
     if (input->layer) {
         input->raw = buffer;
         input->raw_left = size;
@@ -168,7 +171,49 @@ ssize_t ldap_input_take(struct ldap_input *input, void *out, size_t size)
     memcpy(out, input->plain, part);
     input->plain += part;
     input->plain_left -= part;
+    input->plain_taken += part;
     return (ssize_t)part;
+}
+
+int ldap_framing_follow(struct ldap_framing *framing, const uint8_t *bytes, size_t size)
+{
+    while (size) {
+        size_t part = size < framing->left ? size : framing->left;
+        if (part == 0) {
+            int error = follow_header(framing, *bytes);
+            if (error)
+                return error;
+            part = 1;
+        } else {
+            framing->left -= part;
+        }
+        bytes += part;
+        size -= part;
+    }
+    return 0;
+}
+
+/* A message is a SEQUENCE of definite length (X.690 8.1.3). */
+static int follow_header(struct ldap_framing *framing, uint8_t byte)
+{
+    enum { SEQUENCE = 0x30, LONG_FORM = 0x80 };
+    uint8_t *header = framing->header;
+    header[framing->header_size++] = byte;
+    if (header[0] != SEQUENCE)
+        return -EBADMSG;
+    if (framing->header_size < 2)
+        return 0;
+    bool long_form = header[1] & LONG_FORM;
+    size_t size = 2 + (long_form ? header[1] & 0x7fu : 0);
+    if ((long_form && size == 2) || size > sizeof framing->header)
+        return -EBADMSG;
+    if (framing->header_size < size)
+        return 0;
+    uint64_t left = long_form ? 0 : header[1];
+    for (size_t i = 2; i < size; i++)
+        left = left << 8 | header[i];
+    *framing = (struct ldap_framing){.left = left};
+    return 0;
 }
 
 /* Decodes the next frame. -EAGAIN: it is incomplete. */
@@ -280,6 +325,7 @@ int ldap_input_save(struct ldap_input *input)
     input->plain = copy;
     input->raw = copy + input->plain_left;
     input->saved = copy;
+    input->plain_taken = 0;
     input->borrowed = false;
     free_buffer(&input->frame);
     return 0;

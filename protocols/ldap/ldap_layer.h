@@ -46,11 +46,23 @@ struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp);
 
 void ldap_layer_free(struct ldap_layer *layer);
 
+/* Where in its messages (RFC 4511 5.1) a stream of LDAP is. */
+struct ldap_framing {
+    uint64_t left;     /* bytes of the current message that were not taken yet */
+    uint8_t header[9]; /* tag and length, as far as they were taken */
+    uint8_t header_size;
+};
+
+/* Follows bytes that were received: -EBADMSG if they do not begin a message. libldap would wait for
+ * as many bytes as their second one seems to announce. */
+int ldap_framing_follow(struct ldap_framing *framing, const uint8_t *bytes, size_t size);
+
 struct ldap_input {
     struct ldap_layer *layer; /* NULL: the bytes are plain LDAP. The connection frees it */
     const uint8_t *plain;     /* LDAP that was not taken yet */
     size_t plain_left;
-    uint8_t *raw; /* with a layer: the frames after it */
+    size_t plain_taken; /* bytes before plain that are still readable */
+    uint8_t *raw;       /* with a layer: the frames after it */
     size_t raw_left;
     bool borrowed;    /* plain and raw point into the caller's buffer */
     uint8_t *saved;   /* otherwise the memory that they point into, or NULL */

@@ -116,16 +116,19 @@ static struct outcome need_unbound(struct conversation *conversation, enum ldap_
     return open_newest(conversation, transport);
 }
 
-/* Closes connections that are broken or whose ticket expired, until the newest is usable. */
+/* Closes connections that are broken, that the server has ended while they were idle, or whose
+ * ticket expired, until the newest is usable. */
 static struct ldap_connection *newest_usable(struct conversation *conversation)
 {
-    struct ldap_connection *connection = newest_connection(conversation);
-    while (connection &&
-           (ldap_connection_is_broken(connection) || ldap_connection_is_expired(connection))) {
+    for (;;) {
+        struct ldap_connection *connection = newest_connection(conversation);
+        if (!connection)
+            return NULL;
+        ldap_connection_check_idle(connection);
+        if (!ldap_connection_is_broken(connection) && !ldap_connection_is_expired(connection))
+            return connection;
         close_newest_connection(conversation);
-        connection = newest_connection(conversation);
     }
-    return connection;
 }
 
 static struct ldap_connection *newest_connection(const struct conversation *conversation)

@@ -64,7 +64,7 @@ struct outcome ldap_sasl_leg_play(struct ldap_connection *connection, struct lda
     struct outcome outcome = outcome_ok();
     connection->refused = !error && leg->code == LDAP_INVALID_CREDENTIALS;
     if (error)
-        outcome = outcome_of_error(error);
+        outcome = ldap_connection_failure(connection, error);
     else if (leg->code != LDAP_SUCCESS && leg->code != LDAP_SASL_BIND_IN_PROGRESS)
         outcome = ldap_connection_outcome(connection, message);
     ldap_msgfree(message);

@@ -81,7 +81,7 @@ static struct outcome read_page(struct ldap_connection *connection, struct ldap_
         LDAPMessage *message = NULL;
         int error = ldap_connection_wait(connection, id, LDAP_MSG_ONE, &message);
         if (error)
-            return outcome_of_error(error);
+            return ldap_connection_failure(connection, error);
         if (ldap_msgtype(message) == LDAP_RES_SEARCH_RESULT) {
             struct outcome outcome = ldap_connection_outcome(connection, message);
             if (outcome.kind == OUTCOME_OK && search->paged)

@@ -90,13 +90,15 @@ static int directory_finish(struct directory *directory, int sent, int message)
 static int wait_reply(struct directory *directory, int sent, int message, LDAPMessage **result)
 {
     *result = NULL;
-    struct outcome none = {0};
     if (sent != LDAP_SUCCESS) {
         struct outcome outcome = ldap_connection_send_outcome(directory->connection, sent);
         return directory_failed(directory, &outcome, -EIO);
     }
     int error = ldap_connection_wait(directory->connection, message, LDAP_MSG_ALL, result);
-    return error ? directory_failed(directory, &none, error) : 0;
+    if (!error)
+        return 0;
+    struct outcome outcome = ldap_connection_failure(directory->connection, error);
+    return directory_failed(directory, &outcome, error);
 }
 
 static int parse_reply(struct directory *directory, LDAPMessage *result, LDAPControl ***controls)

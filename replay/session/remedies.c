@@ -23,6 +23,10 @@ static const struct {
     {LDAP_SASL_IN_TLS_CAUSE,
      "this server refuses SASL binds inside TLS; Samba older than 4.20.3 takes them with "
      "\"ldap server require strong auth = allow_sasl_over_tls\""},
+    {"sizeLimitExceeded",
+     "searches had more answers than the server allows: their LDAP control "
+     "1.2.840.113556.1.4.319 pages them where the server allows that (MaxPageSize in AD), else "
+     "raise its limit for the test users (sizelimit in slapd)"},
     {LDAP_BINDINGS_CAUSE,
      "the server demands the channel bindings of its own certificate: connect to it directly, "
      "without a TLS proxy in between"},

@@ -25,10 +25,10 @@ static void report_server(const struct dc *dc);
 static int name_admin(struct dc *dc, const struct settings *settings);
 static bool is_domain(const struct dc *dc, const char *name);
 static enum step prepare_kerberos(struct session *session);
+static int64_t operation_deadline(const struct session *session);
+static void report_limit(const struct dc *dc);
 static void connect_as_user(const struct session *session, struct directory *directory);
 static void report_refused_password(const struct session *session);
-
-static const int64_t catalogue_timeout = 60LL * 1000000000, survey_timeout = 30LL * 1000000000;
 
 enum step session_find_dc(struct session *session)
 {
@@ -242,10 +242,31 @@ enum step session_read_catalogue(struct session *session)
         return STEP_NEXT;
     /* Only its conversation is used; the catalogue opens the connection. */
     directory_prepare(&admin, session->dc, wire_blocking_waiter());
-    admin.conversation.wire.deadline = clock_now() + catalogue_timeout;
+    admin.conversation.wire.deadline = operation_deadline(session);
     int error = catalogue_read(&admin.conversation, &session->dc->catalogue, &session->error);
     directory_close(&admin);
-    return error ? session_end_error(session, error) : STEP_NEXT;
+    if (error)
+        return session_end_error(session, error);
+    report_limit(session->dc);
+    return STEP_NEXT;
+}
+
+/* --timeout from now on. */
+static int64_t operation_deadline(const struct session *session)
+{
+    return clock_now() + (int64_t)(session->settings->timeout * 1e9);
+}
+
+static void report_limit(const struct dc *dc)
+{
+    const char *limit = catalogue_limit(dc->catalogue);
+    if (!limit)
+        return;
+    message_print(
+        "the server returned only %zu entries of the directory (%s); searches use these%s",
+        catalogue_count(dc->catalogue), limit,
+        dc->options.generic_ldap ? "; with -U ROOTDN, a user without limits, it is read in full"
+                                 : "");
 }
 
 /* Finds the files that SMB2 packets open and read. The run continues without them: every domain has
@@ -271,7 +292,7 @@ static void connect_as_user(const struct session *session, struct directory *dir
 {
     directory_prepare(directory, session->dc, wire_blocking_waiter());
     directory->conversation.user = &session->dc->users[0];
-    directory->conversation.wire.deadline = clock_now() + survey_timeout;
+    directory->conversation.wire.deadline = operation_deadline(session);
 }
 
 /* The first logon of a test user fails if somebody has changed the passwords. */

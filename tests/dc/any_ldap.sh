@@ -33,4 +33,10 @@ like "... is reported" "$errors" 'few'
 printf 'cn=user00001,ou=people,dc=lab,dc=example\tno-such\n' >"$TMPDIR/few"
 model=bench/models/ldap-search.yaml play --server ldap --accounts "$TMPDIR/few" --plain-simple-bind -S 0.001 -r 0.1
 value_holds "a wrong password is a failure by its name" 'causes().get("invalidCredentials", 0) > 0'
+lab/slapd stop "${slapd[@]}"
+lab/slapd start "${slapd[@]}" --sizelimit 50 || exit 1
+(umask 077 && lab/slapd accounts "${slapd[@]}" >"$TMPDIR/accounts")
+play --server ldap --accounts "$TMPDIR/accounts" --plain-simple-bind --only ldap:3
+value_holds "a server that limits searches: the run takes place" 'packet("ldap", "3")["count"] > 0'
+like "... with the entries that came" "$errors" 'only 50 entries of the directory \(sizeLimitExceeded\).*-U ROOTDN'
 tap_done

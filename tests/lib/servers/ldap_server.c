@@ -56,6 +56,14 @@ void ldap_answer_put_result(struct ldap_answer *answer, int id, ber_tag_t type, 
     ldap_answer_put(answer, ber);
 }
 
+void ldap_answer_put_notice(struct ldap_answer *answer, int code, const char *text)
+{
+    BerElement *ber = ber_alloc_t(LBER_USE_DER);
+    ber_printf(ber, "{it{essts}}", 0, LDAP_RES_EXTENDED, code, "", text, LDAP_TAG_EXOP_RES_OID,
+               LDAP_NOTICE_OF_DISCONNECTION);
+    ldap_answer_put(answer, ber);
+}
+
 void ldap_answer_put_entry(struct ldap_answer *answer, int id, const char *dn, const char *value)
 {
     BerElement *ber = ber_alloc_t(LBER_USE_DER);
@@ -187,7 +195,7 @@ static bool send_answer(const struct ldap_server *server, struct served_socket *
         if (server->chunk)
             usleep(20);
     }
-    return size == answer->size;
+    return size == answer->size && !server->hang_up;
 }
 
 static bool ldap_server_write(struct served_socket *socket, const uint8_t *bytes, size_t size)

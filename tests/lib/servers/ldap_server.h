@@ -34,6 +34,7 @@ struct ldap_server {
     size_t cut_after;                     /* then nothing more is sent; SIZE_MAX: never */
     bool reset;                           /* ends with a reset instead of a close */
     bool silent;                          /* stays connected without a further word */
+    bool hang_up;                         /* ends the connection after the answer */
     bool flood;                           /* sends the answer again and again */
     gnutls_certificate_credentials_t tls; /* serves LDAPS; NULL: in clear */
     int listener;
@@ -46,6 +47,9 @@ void ldap_answer_put(struct ldap_answer *answer, BerElement *ber);
 
 void ldap_answer_put_result(struct ldap_answer *answer, int id, ber_tag_t type, int code,
                             const char *diagnostic);
+
+/* Appends a Notice of Disconnection (RFC 4511 4.4.1). */
+void ldap_answer_put_notice(struct ldap_answer *answer, int code, const char *text);
 
 void ldap_answer_put_entry(struct ldap_answer *answer, int id, const char *dn, const char *value);
 

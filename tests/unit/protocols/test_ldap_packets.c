@@ -12,11 +12,16 @@
 
 #include "protocols/packet.h"
 
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/conversation.h"
+#include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/ldap/ldap_private.h"
+#include "protocols/stream.h"
 #include "tests/lib/packets.h"
 #include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/test_random.h"
@@ -30,6 +35,8 @@ struct story {
     int pages;         /* per search */
     int cookies;       /* searches for a next page */
     bool close_search; /* close the connection instead of answering a search */
+    bool end_idle;     /* close it after the answer to a search */
+    bool notice;       /* announce the end after the answer to a search */
     char last_add[300];
     char last_oid[100]; /* of an extended request */
 };
@@ -76,6 +83,7 @@ static void note(struct ldap_server *server, unsigned connection, int request, c
         /* As above. */
         snprintf(story->last_oid, sizeof story->last_oid, "%.*s", (int)oid[-1], (const char *)oid);
     }
+    server->hang_up = letter == 'S' && story->end_idle;
     server->cut_after = letter == 'S' && story->close_search ? 0 : SIZE_MAX;
     pthread_mutex_unlock(&story->mutex);
 }
@@ -105,6 +113,8 @@ static void reply(struct ldap_server *server, int id, int request, struct ldap_a
             put_page_end(answer, id, --story->pages > 0);
         else
             ldap_answer_put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+        if (story->notice)
+            ldap_answer_put_notice(answer, LDAP_BUSY, "idle for too long");
         return;
     }
     /* The tag of a reply follows that of its request; compare has two successful answers. */
@@ -262,6 +272,53 @@ static void a_lost_connection_fails_one_operation(void **state)
     assert_story("1B 1S 2B 2S");
 }
 
+/* Waits until the server has ended the newest connection. */
+static void wait_for_end(void)
+{
+    struct ldap_state *ldap = conversation.ldap;
+    struct ldap_connection *connection = ldap->connections[ldap->connection_count - 1];
+    struct pollfd end = {.fd = stream_fd(connection->stream), .events = POLLRDHUP};
+    assert_int_equal(poll(&end, 1, 10000), 1);
+}
+
+static void a_connection_that_ended_while_idle_is_replaced(void **state)
+{
+    (void)state;
+    story.end_idle = true;
+    play("3");
+    wait_for_end();
+    story.end_idle = false;
+    play("3");
+    play("3");
+    assert_story("1B 1S 2B 2S 2S");
+}
+
+static void a_connection_whose_end_was_announced_is_replaced(void **state)
+{
+    (void)state;
+    story.notice = true;
+    play("3");
+    story.notice = false;
+    play("3");
+    play("3");
+    conversation_reset(&conversation);
+    ldap_server_stop(&server);
+    assert_null(strstr(story.text, "1S 1S"));
+    assert_non_null(strstr(story.text, "2S 2S"));
+    ldap_server_start(&server);
+}
+
+/* The answer to an abandoned search arrives late; it does not end the connection. */
+static void an_abandoned_search_leaves_the_connection_in_use(void **state)
+{
+    (void)state;
+    play("16");
+    usleep(20000);
+    play("3");
+    play("3");
+    assert_story("1B 1S 1X 1S 1S");
+}
+
 static void wrong_passwords_are_tried_before(void **state)
 {
     (void)state;
@@ -416,6 +473,9 @@ int main(void)
         TEST(an_unbind_closes_the_newest),
         TEST(a_conversation_closes_all),
         TEST(a_lost_connection_fails_one_operation),
+        TEST(a_connection_that_ended_while_idle_is_replaced),
+        TEST(a_connection_whose_end_was_announced_is_replaced),
+        TEST(an_abandoned_search_leaves_the_connection_in_use),
         TEST(wrong_passwords_are_tried_before),
         TEST(a_refused_bind_fails),
         TEST(nobody_there),

@@ -21,6 +21,7 @@ static void causes_have_remedies(void **state)
         {"unavailable (StartTLS)", "refuses StartTLS: give it a certificate"},
         {"strongerAuthRequired (without TLS)", "leave --plain-simple-bind out"},
         {"strongerAuthRequired (SASL inside TLS)", "allow_sasl_over_tls"},
+        {"sizeLimitExceeded", "1.2.840.113556.1.4.319 pages them"},
         {"invalidCredentials (data 80090346: wrong TLS channel bindings)", "without a TLS proxy"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
