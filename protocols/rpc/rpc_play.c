@@ -63,7 +63,7 @@ struct rpc_state *rpc_state_of(struct conversation *conversation)
     snprintf(state->computer, sizeof state->computer, "%.*s", (int)strcspn(name, "$"), name);
     state->channel.computer = state->computer;
     state->channel.domain = conversation->dc->netbios_domain;
-    state->channel_type = NETLOGON_CHANNEL_SERVER;
+    state->channel_type = NETLOGON_CHANNEL_WORKSTATION;
     state->validation_level = NETLOGON_VALIDATION_SAM_INFO4;
     conversation->rpc = state;
     return state;

@@ -9,12 +9,10 @@
 
 #include "protocols/auth/security_descriptor.h"
 
-/* userAccountControl (MS-ADTS 2.2.16): NORMAL_ACCOUNT; SERVER_TRUST_ACCOUNT with
- * TRUSTED_FOR_DELEGATION, so that a machine can open the secure channel of a backup DC;
- * WORKSTATION_TRUST_ACCOUNT. */
+/* userAccountControl (MS-ADTS 2.2.16): NORMAL_ACCOUNT and WORKSTATION_TRUST_ACCOUNT. */
 const struct account_form account_forms[ACCOUNT_KINDS] = {
     [ACCOUNT_USER] = {"STGU", "", "user", "512", "user", "users"},
-    [ACCOUNT_MACHINE] = {"STGM", "$", "computer", "532480", "machine", "machines"},
+    [ACCOUNT_MACHINE] = {"STGM", "$", "computer", "4096", "machine", "machines"},
     [ACCOUNT_FILLER] = {"PC", "$", "computer", "4096", "filler machine", "filler machines"},
     [ACCOUNT_GROUP] = {"STGG", "", "group", NULL, "group", "groups"},
 };

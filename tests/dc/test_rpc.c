@@ -463,8 +463,8 @@ static void set_account_control(LDAP *ldap, const struct account *account, const
     assert_int_equal(ldap_modify_ext_s(ldap, account->dn, mods, NULL, NULL), LDAP_SUCCESS);
 }
 
-/* The account of a machine is disabled, enabled and deleted: failures are reported by name, and
- * operations succeed again when the account does. */
+/* The account of a machine becomes that of a domain controller, is disabled, enabled and deleted:
+ * failures are reported by name, and operations succeed again when the account does. */
 static void machine_account_comes_and_goes(void **state)
 {
     (void)state;
@@ -480,6 +480,13 @@ static void machine_account_comes_and_goes(void **state)
     conversation.machine = &machine;
     assert_ok_for("enabled", play(&conversation, "rpc_netlogon", "29"));
     conversation_reset(&conversation);
+    /* SERVER_TRUST_ACCOUNT, alone and as earlier versions created machines. */
+    static const char *const domain_controllers[] = {"8192", "532480"};
+    for (size_t i = 0; i < 2; i++) {
+        set_account_control(ldap, &machine, domain_controllers[i]);
+        assert_ok_for(domain_controllers[i], play(&conversation, "rpc_netlogon", "29"));
+        conversation_reset(&conversation);
+    }
     set_account_control(ldap, &machine, "4098");
     for (int i = 0; i < 2; i++) {
         struct outcome outcome = play(&conversation, "rpc_netlogon", "29");

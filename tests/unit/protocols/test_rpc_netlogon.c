@@ -33,7 +33,7 @@ enum wrong {
     NOTHING,
     CREDENTIAL,          /* ServerAuthenticate3 returns a wrong one */
     NO_AES,              /* the server does not agree to AES */
-    WORKSTATION,         /* only a workstation's channel is accepted */
+    BACKUP_DC,           /* only a domain controller's channel is accepted */
     NO_ACCOUNT,          /* the account does not exist */
     RETURN_AUTHENTICATOR /* a wrong one is returned */
 };
@@ -125,9 +125,8 @@ static void answer_authenticate(struct peer *peer, const void *request, void *re
     assert_string_equal(asked->computer_name, "PC");
     assert_int_equal(asked->flags & 0x01000000, 0x01000000); /* AES */
     peer->channel_type = asked->channel_type;
-    bool refused =
-        peer->wrong == NO_ACCOUNT ||
-        (peer->wrong == WORKSTATION && asked->channel_type != NETLOGON_CHANNEL_WORKSTATION);
+    bool refused = peer->wrong == NO_ACCOUNT ||
+                   (peer->wrong == BACKUP_DC && asked->channel_type != NETLOGON_CHANNEL_SERVER);
     if (refused) {
         answer->status = 0xc000018b; /* STATUS_NO_TRUST_SAM_ACCOUNT */
         return;
@@ -351,7 +350,7 @@ static bool authenticated(const struct fixture *fixture)
     return fixture->conversation.rpc->channel.authenticated;
 }
 
-static void channel_is_set_up(void **state)
+static void the_channel_is_that_of_a_workstation(void **state)
 {
     (void)state;
     struct fixture fixture;
@@ -361,7 +360,7 @@ static void channel_is_set_up(void **state)
     assert_ok(play(&fixture, "26"));
     assert_true(authenticated(&fixture));
     assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 1);
-    assert_int_equal(fixture.peer.channel_type, NETLOGON_CHANNEL_SERVER);
+    assert_int_equal(fixture.peer.channel_type, NETLOGON_CHANNEL_WORKSTATION);
     /* A challenge is valid for one attempt. */
     assert_ok(play(&fixture, "26"));
     assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 2);
@@ -400,13 +399,13 @@ static void wrong_password(void **state)
 }
 
 /* Each type is tried with a new challenge; the right one is remembered. */
-static void workstation_accounts(void **state)
+static void accounts_of_domain_controllers_open_the_channel_at_the_second_try(void **state)
 {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, WORKSTATION);
+    begin(&fixture, BACKUP_DC);
     assert_ok(play(&fixture, "26"));
-    assert_int_equal(fixture.peer.channel_type, NETLOGON_CHANNEL_WORKSTATION);
+    assert_int_equal(fixture.peer.channel_type, NETLOGON_CHANNEL_SERVER);
     assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 2);
     assert_ok(play(&fixture, "26"));
     assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3], 3);
@@ -604,10 +603,10 @@ static void a_denied_call_costs_no_channel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(channel_is_set_up),
+        cmocka_unit_test(the_channel_is_that_of_a_workstation),
         cmocka_unit_test(wrong_servers),
         cmocka_unit_test(wrong_password),
-        cmocka_unit_test(workstation_accounts),
+        cmocka_unit_test(accounts_of_domain_controllers_open_the_channel_at_the_second_try),
         cmocka_unit_test(chain_of_calls),
         cmocka_unit_test(return_authenticators_are_checked),
         cmocka_unit_test(logons),
