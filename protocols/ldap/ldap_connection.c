@@ -519,6 +519,11 @@ const char *ldap_result_name(int code)
     return NULL;
 }
 
+int ldap_connection_error(const struct ldap_connection *connection)
+{
+    return connection->error;
+}
+
 bool ldap_connection_is_broken(const struct ldap_connection *connection)
 {
     return connection->error != 0;

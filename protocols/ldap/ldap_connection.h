@@ -96,6 +96,9 @@ struct outcome ldap_connection_finish(struct ldap_connection *connection, int re
 /* RFC 4511's name of a result code ("invalidCredentials"), static; NULL: unknown. */
 const char *ldap_result_name(int code);
 
+/* The first failure of the connection as a negative errno, or 0. */
+int ldap_connection_error(const struct ldap_connection *connection);
+
 /* True if this connection is unusable and must be closed. */
 bool ldap_connection_is_broken(const struct ldap_connection *connection);
 

@@ -179,13 +179,9 @@ static int lookup_accounts(struct lookup *lookup, const struct account_file *fil
                            bool machines)
 {
     struct dc *dc = lookup->dc;
-    int result = directory_open(&lookup->directory, dc, wire_blocking_waiter());
-    if (result) {
-        error_set(lookup->error, result, "cannot log on to %s as %s: %s%s", dc->given,
-                  dc->admin.name ? dc->admin.name : "anonymous", lookup->directory.error.text,
-                  directory_logon_hint(dc));
+    int result = directory_open_admin(&lookup->directory, dc, lookup->error);
+    if (result)
         goto cleanup;
-    }
     dc->account_count = clients;
     result = fill_all(lookup, file, false, clients, &dc->users);
     if (!result && machines)

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,10 @@
 
 /* userAccountControl (MS-ADTS 2.2.16): NORMAL_ACCOUNT and WORKSTATION_TRUST_ACCOUNT. */
 const struct account_form account_forms[ACCOUNT_KINDS] = {
-    [ACCOUNT_USER] = {"STGU", "", "user", "512", "user", "users"},
-    [ACCOUNT_MACHINE] = {"STGM", "$", "computer", "4096", "machine", "machines"},
-    [ACCOUNT_FILLER] = {"PC", "$", "computer", "4096", "filler machine", "filler machines"},
-    [ACCOUNT_GROUP] = {"STGG", "", "group", NULL, "group", "groups"},
+    [ACCOUNT_USER] = {"STGU", "", "user", "512", "user"},
+    [ACCOUNT_MACHINE] = {"STGM", "$", "computer", "4096", "machine"},
+    [ACCOUNT_FILLER] = {"PC", "$", "computer", "4096", "filler machine"},
+    [ACCOUNT_GROUP] = {"STGG", "", "group", NULL, "group"},
 };
 
 /* SEQUENCE { INTEGER 4 } */
@@ -151,6 +152,24 @@ char *account_set_dn(const struct account_set *set, enum account_kind kind, uint
     char name[ACCOUNT_NAME_SIZE], *dn = NULL;
     account_set_name(set, kind, number, name);
     return asprintf(&dn, "CN=%s,%s", name, set->instance_dn) < 0 ? NULL : dn;
+}
+
+void account_set_list_kinds(const uint64_t counts[ACCOUNT_KINDS + 1], const char *other, char *text,
+                            size_t size)
+{
+    size_t used = 0;
+    int last = 0;
+    text[0] = '\0';
+    for (int kind = 0; kind <= ACCOUNT_KINDS; kind++)
+        if (counts[kind] > 0)
+            last = kind;
+    for (int kind = 0; kind <= last && used < size; kind++) {
+        const char *name = kind == ACCOUNT_KINDS ? other : account_forms[kind].one;
+        const char *between = used == 0 ? "" : kind == last ? " and " : ", ";
+        if (counts[kind] > 0)
+            used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64 " %s%s", between,
+                                     counts[kind], name, counts[kind] == 1 ? "" : "s");
+    }
 }
 
 enum { NUMBER_MAX = 20000000 };

@@ -20,8 +20,8 @@ struct account_form {
     const char *prefix; /* "STGU": the name is prefix-instance-number and suffix */
     const char *suffix; /* "$" for machines */
     const char *object_class;
-    const char *control;     /* userAccountControl; NULL for groups */
-    const char *one, *other; /* "user", "users": for messages */
+    const char *control; /* userAccountControl; NULL for groups */
+    const char *one;     /* "user": for messages */
 };
 extern const struct account_form account_forms[ACCOUNT_KINDS];
 
@@ -63,6 +63,11 @@ void account_set_name(const struct account_set *set, enum account_kind kind, uin
                       char name[ACCOUNT_NAME_SIZE]);
 /* Malloc'd, or NULL. */
 char *account_set_dn(const struct account_set *set, enum account_kind kind, uint32_t number);
+
+/* Prints numbers: "49 users, 49 machines and 4 groups". counts[ACCOUNT_KINDS] are objects of
+ * another kind, named `other` in the singular. */
+void account_set_list_kinds(const uint64_t counts[ACCOUNT_KINDS + 1], const char *other, char *text,
+                            size_t size);
 
 /* Finds the account of this instance with this sAMAccountName. False: it is not one of them. */
 bool account_set_parse(const struct account_set *set, const char *name, enum account_kind *kind,

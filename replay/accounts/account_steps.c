@@ -11,19 +11,10 @@
 #include "base/progress.h"
 #include "base/utf16.h"
 #include "protocols/auth/security_descriptor.h"
-#include "replay/engine/loop.h"
+#include "replay/accounts/directory_queue.h"
 
 static char permissive_oid[] = "1.2.840.113556.1.4.1413"; /* MS-ADTS 3.1.1.3.4.1.8 */
 static LDAPControl permissive_control = {.ldctl_oid = permissive_oid, .ldctl_iscritical = 1};
-
-/* One account_steps_run(). */
-struct steps_run {
-    struct account_steps *steps;
-    struct progress progress;
-    size_t next;
-    int result; /* the first failure */
-    struct error *error;
-};
 
 /* The attributes of one request, with one value each. */
 struct attributes {
@@ -39,40 +30,56 @@ struct member_list {
 };
 
 static size_t take_first_user(const struct account_steps *steps);
-static void run_connection(struct loop *loop, void *argument, uint64_t i);
-static void steps_take(struct steps_run *run, struct directory *directory);
-static void steps_fail(struct steps_run *run, const struct account_step *step, int result,
-                       const char *text);
-static int create_account(struct account_steps *steps, struct directory *directory,
-                          const struct account_step *step, const char *dn);
-static int steps_add_account(struct account_steps *steps, struct directory *directory,
-                             const struct account_step *step, const char *dn);
+static int steps_send(void *context, struct directory *directory, uint64_t job, int *message);
+static int steps_finish(void *context, struct directory *directory, uint64_t job, int result);
+static int steps_fail(const struct account_steps *steps, const struct directory_queue *queue,
+                      struct error *error);
+static int send_account(struct account_steps *steps, struct directory *directory,
+                        const struct account_step *step, const char *dn, int *message);
 static void steps_put_text(struct attributes *attributes, int operation, const char *type,
                            const char *text);
 static void steps_put(struct attributes *attributes, int operation, const char *type,
                       const void *value, size_t size);
-static int set_password(struct account_steps *steps, struct directory *directory, const char *dn);
+static int finish_account(struct account_steps *steps, struct directory *directory,
+                          struct account_step *step, const char *dn, int result);
+static int take_over(struct account_steps *steps, struct directory *directory,
+                     const struct account_step *step, const char *dn);
+static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry);
+static int report_name_taken(struct account_steps *steps, struct directory *directory,
+                             const struct account_step *step);
+static int keep_holder(void *context, LDAP *handle, LDAPMessage *entry);
+static void put_password(struct account_steps *steps, struct attributes *attributes);
 static int extend_dacl(struct account_steps *steps, struct directory *directory, const char *dn);
 static int keep_descriptor(void *context, LDAP *handle, LDAPMessage *entry);
-static int reset_account(struct account_steps *steps, struct directory *directory,
-                         const struct account_step *step, const char *dn);
-static int add_group_members(struct account_steps *steps, struct directory *directory,
-                             const struct account_step *step, const char *dn);
+static int send_password(struct account_steps *steps, struct directory *directory,
+                         const struct account_step *step, const char *dn, int *message);
+static int finish_password(struct account_steps *steps, struct directory *directory,
+                           struct account_step *step, const char *dn, int result);
+static int send_chunk(struct account_steps *steps, struct directory *directory,
+                      const struct account_step *step, const char *dn, int *message);
+static int make_chunk(struct account_steps *steps, const struct account_step *step,
+                      struct member_list *list);
+static void free_chunk(struct member_list *list);
+static int finish_chunk(struct account_steps *steps, struct directory *directory,
+                        struct account_step *step, const char *dn, int result);
 static int add_missing_members(struct directory *directory, const char *dn,
                                struct member_list *list);
 static int drop_present(void *context, LDAP *handle, LDAPMessage *entry);
 static int compare_names(const void *left, const void *right);
-static int send_members(struct directory *directory, const char *dn, char **names);
+static int send_members(struct directory *directory, const char *dn, char **names, int *message);
 static bool members_exist(int result);
 static int add_members(struct directory *directory, const char *dn, char **names, size_t count);
 
 static const struct {
     const char *verb; /* "cannot ... NAME" */
-    int (*take)(struct account_steps *steps, struct directory *directory,
-                const struct account_step *step, const char *dn);
-} step_kinds[] = {[ACCOUNT_STEP_CREATE] = {"add", create_account},
-                  [ACCOUNT_STEP_RESET] = {"set the password of", reset_account},
-                  [ACCOUNT_STEP_MEMBERS] = {"add members to", add_group_members}};
+    int (*send)(struct account_steps *steps, struct directory *directory,
+                const struct account_step *step, const char *dn, int *message);
+    /* Gets the request's result; returns what directory_queue's finish() returns. */
+    int (*finish)(struct account_steps *steps, struct directory *directory,
+                  struct account_step *step, const char *dn, int result);
+} step_kinds[] = {[ACCOUNT_STEP_CREATE] = {"add", send_account, finish_account},
+                  [ACCOUNT_STEP_RESET] = {"set the password of", send_password, finish_password},
+                  [ACCOUNT_STEP_MEMBERS] = {"add members to", send_chunk, finish_chunk}};
 
 void account_steps_init(struct account_steps *steps, const struct dc *dc, struct account_set *set)
 {
@@ -115,29 +122,26 @@ void account_steps_clear(struct account_steps *steps)
     *steps = (struct account_steps){0};
 }
 
-/* Enough to keep the DC busy while replies are in transit; it writes one object after the other. */
-enum { CONNECTIONS_MAX = 8 };
-
 int account_steps_run(struct account_steps *steps, const char *what, struct error *error)
 {
     size_t count = steps->count;
     if (count == 0)
         return 0;
-    struct steps_run run = {.steps = steps, .error = error};
-    progress_start(&run.progress, what, count);
-    int result = 0;
-    steps->count = take_first_user(steps);
-    while (!result && !run.result && run.next < count) {
-        uint64_t left = steps->count - run.next;
-        unsigned parallel = left < CONNECTIONS_MAX ? (unsigned)left : CONNECTIONS_MAX;
-        result = loop_run_all(run_connection, &run, parallel, parallel);
-        steps->count = count;
-    }
-    if (result && !run.result)
-        error_set(error, result, "cannot create accounts: %s", strerror(-result));
-    progress_end(&run.progress);
+    struct progress progress;
+    struct directory_queue queue = {.dc = steps->dc,
+                                    .send = steps_send,
+                                    .finish = steps_finish,
+                                    .context = steps,
+                                    .progress = &progress};
+    progress_start(&progress, what, count);
+    int result = directory_queue_run(&queue, take_first_user(steps));
+    if (!result)
+        result = directory_queue_run(&queue, count);
+    if (result)
+        result = steps_fail(steps, &queue, error);
+    progress_end(&progress);
     steps->count = 0;
-    return run.result ? run.result : result;
+    return result;
 }
 
 /* Creates the first user alone: the others are added with the DACL that it gets. */
@@ -148,80 +152,51 @@ static size_t take_first_user(const struct account_steps *steps)
     return alone ? 1 : steps->count;
 }
 
-/* Runs on a fiber: opens a connection and takes steps until none are left. */
-static void run_connection(struct loop *loop, void *argument, uint64_t i)
+static int steps_send(void *context, struct directory *directory, uint64_t job, int *message)
 {
-    struct steps_run *run = argument;
-    struct directory directory;
-    (void)i;
-    if (run->result || run->next == run->steps->count)
-        return;
-    int result = directory_open(&directory, run->steps->dc, loop_waiter(loop));
-    if (result && !run->result) {
-        run->result = error_set(run->error, result, "cannot log on to create accounts: %s",
-                                directory.error.text);
-    }
-    while (!run->result && run->next < run->steps->count)
-        steps_take(run, &directory);
-    directory_close(&directory);
-}
-
-static void steps_take(struct steps_run *run, struct directory *directory)
-{
-    const struct account_step *step = &run->steps->steps[run->next++];
-    char *dn = account_set_dn(run->steps->set, (enum account_kind)step->kind, step->number);
-    int result = dn ? step_kinds[step->step].take(run->steps, directory, step, dn) : -ENOMEM;
-    if (result)
-        steps_fail(run, step, result, dn ? directory->error.text : "");
-    else
-        progress_step(&run->progress);
+    struct account_steps *steps = context;
+    const struct account_step *step = &steps->steps[job];
+    char *dn = account_set_dn(steps->set, (enum account_kind)step->kind, step->number);
+    int result = dn ? step_kinds[step->step].send(steps, directory, step, dn, message) : -ENOMEM;
     free(dn);
+    return result;
 }
 
-static void steps_fail(struct steps_run *run, const struct account_step *step, int result,
-                       const char *text)
+static int steps_finish(void *context, struct directory *directory, uint64_t job, int result)
 {
-    if (run->result)
-        return;
+    struct account_steps *steps = context;
+    struct account_step *step = &steps->steps[job];
+    char *dn = account_set_dn(steps->set, (enum account_kind)step->kind, step->number);
+    result = dn ? step_kinds[step->step].finish(steps, directory, step, dn, result) : -ENOMEM;
+    free(dn);
+    return result;
+}
+
+static int steps_fail(const struct account_steps *steps, const struct directory_queue *queue,
+                      struct error *error)
+{
+    int code = queue->result < 0 ? queue->result : -EACCES;
+    if (!queue->failed_job)
+        return error_set(error, code, "cannot log on to create accounts: %s", queue->error.text);
+    const struct account_step *step = &steps->steps[queue->job];
     char name[ACCOUNT_NAME_SIZE];
-    account_set_name(run->steps->set, (enum account_kind)step->kind, step->number, name);
-    run->result = error_set(run->error, result < 0 ? result : -EACCES, "cannot %s %s: %s%s",
-                            step_kinds[step->step].verb, name, *text ? text : strerror(-result),
-                            account_steps_hint(result));
+    account_set_name(steps->set, (enum account_kind)step->kind, step->number, name);
+    return error_set(error, code, "cannot %s %s: %s%s", step_kinds[step->step].verb, name,
+                     queue->error.text, account_steps_hint(queue->result, queue->error.text));
 }
 
-const char *account_steps_hint(int code)
+const char *account_steps_hint(int code, const char *text)
 {
-    static const struct {
-        int code;
-        const char *hint;
-    } hints[] = {
-        {LDAP_INSUFFICIENT_ACCESS, "; the administrator needs this right"},
-        {LDAP_CONSTRAINT_VIOLATION,
-         "; if the domain's password policy is the reason, set an acceptable password with -F"},
-    };
-    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
-        if (hints[i].code == code)
-            return hints[i].hint;
-    return "";
+    /* ERROR_PASSWORD_RESTRICTION (MS-ERREF 2.2) */
+    bool password = code == LDAP_UNWILLING_TO_PERFORM && strstr(text, "0000052D");
+    if (password || code == LDAP_CONSTRAINT_VIOLATION)
+        return "; if the domain's password policy is the reason, set an acceptable password with "
+               "-F";
+    return code == LDAP_INSUFFICIENT_ACCESS ? "; the administrator needs this right" : "";
 }
 
-static int create_account(struct account_steps *steps, struct directory *directory,
-                          const struct account_step *step, const char *dn)
-{
-    bool with_dacl = steps->user_dacl != NULL;
-    int result = steps_add_account(steps, directory, step, dn);
-    /* Another process has created it in the meantime, possibly with another password. */
-    if (result == LDAP_ALREADY_EXISTS)
-        result = step->kind == ACCOUNT_GROUP ? 0 : set_password(steps, directory, dn);
-    if (!result && step->kind == ACCOUNT_USER && !with_dacl)
-        result = extend_dacl(steps, directory, dn);
-    return result ? result
-                  : account_set_note(steps->set, (enum account_kind)step->kind, step->number, 0);
-}
-
-static int steps_add_account(struct account_steps *steps, struct directory *directory,
-                             const struct account_step *step, const char *dn)
+static int send_account(struct account_steps *steps, struct directory *directory,
+                        const struct account_step *step, const char *dn, int *message)
 {
     const struct account_form *form = &account_forms[step->kind];
     char name[ACCOUNT_NAME_SIZE];
@@ -244,7 +219,9 @@ static int steps_add_account(struct account_steps *steps, struct directory *dire
                   steps->user_dacl_size);
         controls[0] = &account_set_dacl_control;
     }
-    return directory_add(directory, dn, attributes.list, controls);
+    return directory_send(directory,
+                          &(struct directory_write){DIRECTORY_ADD, dn, attributes.list, controls},
+                          message);
 }
 
 static void steps_put_text(struct attributes *attributes, int operation, const char *type,
@@ -267,12 +244,83 @@ static void steps_put(struct attributes *attributes, int operation, const char *
     attributes->list[i + 1] = NULL;
 }
 
-static int set_password(struct account_steps *steps, struct directory *directory, const char *dn)
+static int finish_account(struct account_steps *steps, struct directory *directory,
+                          struct account_step *step, const char *dn, int result)
 {
-    struct attributes attributes = {.count = 0};
-    steps_put(&attributes, LDAP_MOD_REPLACE, "unicodePwd", steps->password.bv_val,
+    enum account_kind kind = (enum account_kind)step->kind;
+    if (result == LDAP_ALREADY_EXISTS)
+        result = take_over(steps, directory, step, dn);
+    if (!result && kind == ACCOUNT_USER && !steps->user_dacl)
+        result = extend_dacl(steps, directory, dn);
+    return result ? result : account_set_note(steps->set, kind, step->number, 0);
+}
+
+/* Another process has created the account in the meantime, possibly with another password; or
+ * another object has its name. */
+static int take_over(struct account_steps *steps, struct directory *directory,
+                     const struct account_step *step, const char *dn)
+{
+    struct attributes attributes;
+    int result;
+    if (step->kind == ACCOUNT_GROUP) {
+        result = directory_search(directory, &(struct directory_search){.base = dn,
+                                                                        .scope = LDAP_SCOPE_BASE,
+                                                                        .filter = "(objectClass=*)",
+                                                                        .entry = ignore_entry});
+    } else {
+        put_password(steps, &attributes);
+        result = directory_modify(directory, dn, attributes.list, NULL);
+    }
+    return result == LDAP_NO_SUCH_OBJECT ? report_name_taken(steps, directory, step) : result;
+}
+
+static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    (void)context;
+    (void)handle;
+    (void)entry;
+    return 0;
+}
+
+/* Sets directory->error to say which object has the account's sAMAccountName. */
+static int report_name_taken(struct account_steps *steps, struct directory *directory,
+                             const struct account_step *step)
+{
+    char name[ACCOUNT_NAME_SIZE], filter[ACCOUNT_NAME_SIZE + 20], *holder = NULL;
+    account_set_name(steps->set, (enum account_kind)step->kind, step->number, name);
+    snprintf(filter, sizeof filter, "(sAMAccountName=%s%s)", name,
+             account_forms[step->kind].suffix);
+    int result = directory_search(
+        directory,
+        &(struct directory_search){.base = steps->dc->base_dn,
+                                   .scope = LDAP_SCOPE_SUBTREE,
+                                   .filter = filter,
+                                   .attributes = (const char *const[]){LDAP_NO_ATTRS, NULL},
+                                   .entry = keep_holder,
+                                   .context = &holder});
+    if (!result)
+        result = error_set(&directory->error, -EEXIST,
+                           "the name is taken by %s; choose another instance with -I, or rename or "
+                           "delete that object",
+                           holder ? holder : "an object that the administrator cannot see");
+    free(holder);
+    return result;
+}
+
+static int keep_holder(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    char **holder = context, *dn = *holder ? NULL : ldap_get_dn(handle, entry);
+    if (dn)
+        *holder = strdup(dn);
+    ldap_memfree(dn);
+    return 0;
+}
+
+static void put_password(struct account_steps *steps, struct attributes *attributes)
+{
+    attributes->count = 0;
+    steps_put(attributes, LDAP_MOD_REPLACE, "unicodePwd", steps->password.bv_val,
               steps->password.bv_len);
-    return directory_modify(directory, dn, attributes.list, NULL);
 }
 
 /* Lets a user write its own service principal name. */
@@ -331,15 +379,22 @@ static int keep_descriptor(void *context, LDAP *handle, LDAPMessage *entry)
     return 0;
 }
 
+static int send_password(struct account_steps *steps, struct directory *directory,
+                         const struct account_step *step, const char *dn, int *message)
+{
+    struct attributes attributes;
+    (void)step;
+    put_password(steps, &attributes);
+    return directory_send(
+        directory, &(struct directory_write){DIRECTORY_MODIFY, dn, attributes.list, NULL}, message);
+}
+
 /* An account without a password may be disabled or need none, so its userAccountControl is set,
  * too. */
-static int reset_account(struct account_steps *steps, struct directory *directory,
-                         const struct account_step *step, const char *dn)
+static int finish_password(struct account_steps *steps, struct directory *directory,
+                           struct account_step *step, const char *dn, int result)
 {
-    int result = set_password(steps, directory, dn);
-    if (result)
-        return result;
-    if (steps->set->there[step->kind].flags[step->number - 1] & ACCOUNT_LACKS_PASSWORD) {
+    if (!result && steps->set->there[step->kind].flags[step->number - 1] & ACCOUNT_LACKS_PASSWORD) {
         struct attributes attributes = {.count = 0};
         steps_put_text(&attributes, LDAP_MOD_REPLACE, "userAccountControl",
                        account_forms[step->kind].control);
@@ -350,25 +405,59 @@ static int reset_account(struct account_steps *steps, struct directory *director
     return result;
 }
 
-static int add_group_members(struct account_steps *steps, struct directory *directory,
-                             const struct account_step *step, const char *dn)
+/* Sends the next chunk of a group's members. There is never more than one in flight: chunks of one
+ * group that a DC writes at the same time are in conflict. */
+static int send_chunk(struct account_steps *steps, struct directory *directory,
+                      const struct account_step *step, const char *dn, int *message)
 {
-    char *names[ACCOUNT_STEP_MEMBERS_MAX + 1] = {NULL};
-    struct member_list list = {.names = names, .count = (size_t)(step->to - step->from)};
-    int result = 0;
-    for (uint64_t i = step->from; i < step->to && !result; i++) {
-        names[i - step->from] = account_set_dn(steps->set, ACCOUNT_USER, steps->members[i]);
-        if (!names[i - step->from])
-            result = -ENOMEM;
-    }
+    struct member_list list;
+    int result = make_chunk(steps, step, &list);
     if (!result)
-        result = add_missing_members(directory, dn, &list);
-    for (char **name = names; *name; name++)
-        free(*name);
+        result = send_members(directory, dn, list.names, message);
+    free_chunk(&list);
     return result;
 }
 
-/* Adds all members at once; if the group has some of them already, only the others. */
+static int make_chunk(struct account_steps *steps, const struct account_step *step,
+                      struct member_list *list)
+{
+    uint64_t left = step->to - step->from;
+    *list = (struct member_list){
+        .count = left < ACCOUNT_STEP_MEMBERS_MAX ? (size_t)left : ACCOUNT_STEP_MEMBERS_MAX};
+    list->names = calloc(list->count + 1, sizeof *list->names);
+    for (size_t i = 0; list->names && i < list->count; i++) {
+        list->names[i] = account_set_dn(steps->set, ACCOUNT_USER, steps->members[step->from + i]);
+        if (!list->names[i])
+            return -ENOMEM;
+    }
+    return list->names ? 0 : -ENOMEM;
+}
+
+static void free_chunk(struct member_list *list)
+{
+    for (char **name = list->names; name && *name; name++)
+        free(*name);
+    free(list->names);
+}
+
+static int finish_chunk(struct account_steps *steps, struct directory *directory,
+                        struct account_step *step, const char *dn, int result)
+{
+    struct member_list list;
+    if (members_exist(result)) {
+        result = make_chunk(steps, step, &list);
+        if (!result)
+            result = add_missing_members(directory, dn, &list);
+        free_chunk(&list);
+    }
+    if (result)
+        return result;
+    step->from += step->to - step->from < ACCOUNT_STEP_MEMBERS_MAX ? step->to - step->from
+                                                                   : ACCOUNT_STEP_MEMBERS_MAX;
+    return step->from < step->to ? DIRECTORY_QUEUE_MORE : 0;
+}
+
+/* Adds those members that the group does not have yet. */
 static int add_missing_members(struct directory *directory, const char *dn,
                                struct member_list *list)
 {
@@ -379,11 +468,8 @@ static int add_missing_members(struct directory *directory, const char *dn,
                                             .attributes = attributes,
                                             .entry = drop_present,
                                             .context = list};
-    int result = send_members(directory, dn, list->names);
-    if (!members_exist(result))
-        return result;
     qsort(list->names, list->count, sizeof *list->names, compare_names);
-    result = directory_search(directory, &search);
+    int result = directory_search(directory, &search);
     return result ? result : add_members(directory, dn, list->names, list->count);
 }
 
@@ -409,12 +495,15 @@ static int compare_names(const void *left, const void *right)
     return strcasecmp(*(char *const *)left, *(char *const *)right);
 }
 
-static int send_members(struct directory *directory, const char *dn, char **names)
+/* Sends the request; waits for the reply if message is NULL. */
+static int send_members(struct directory *directory, const char *dn, char **names, int *message)
 {
     LDAPMod add = {.mod_op = LDAP_MOD_ADD, .mod_type = (char[]){"member"}, .mod_values = names};
     LDAPMod *mods[] = {&add, NULL};
     LDAPControl *controls[] = {&permissive_control, NULL};
-    return directory_modify(directory, dn, mods, controls);
+    const struct directory_write write = {DIRECTORY_MODIFY, dn, mods, controls};
+    return message ? directory_send(directory, &write, message)
+                   : directory_modify(directory, dn, mods, controls);
 }
 
 static bool members_exist(int result)
@@ -431,7 +520,7 @@ static int add_members(struct directory *directory, const char *dn, char **names
 {
     if (count == 0)
         return 0;
-    int result = send_members(directory, dn, names);
+    int result = send_members(directory, dn, names, NULL);
     if (!members_exist(result))
         return result;
     if (count == 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writes that create accounts: a list of small steps, which several LDAP connections work off.
- * Each step is complete (one request adds an account with its password and rights), so an
+ * The writes that create accounts: a list of small steps, which a directory queue works off. Each
+ * step is complete (one request adds an account with its password and rights), so an
  * interruption leaves nothing half done.
  */
 #ifndef REPLAY_ACCOUNTS_ACCOUNT_STEPS_H
@@ -24,7 +24,7 @@ struct account_step {
     uint8_t step; /* enum account_step_kind */
     uint8_t kind; /* enum account_kind */
     uint32_t number;
-    uint64_t from, to; /* ACCOUNT_STEP_MEMBERS: a range of account_steps.members */
+    uint64_t from, to; /* ACCOUNT_STEP_MEMBERS: the range of account_steps.members that is left */
 };
 
 struct account_steps {
@@ -50,13 +50,15 @@ int account_steps_add(struct account_steps *steps, const struct account_step *st
 void account_steps_clear(struct account_steps *steps);
 
 /*
- * Takes all steps over several connections and empties the list. Prints progress as "what: n".
+ * Takes all steps over several connections, with several requests in flight on each, and empties
+ * the list. Prints progress as "what: n".
  * Stops at the first failure. 0, or a negative errno with a text that says what could not be done,
  * what the server reported and, if possible, what to do.
  */
 int account_steps_run(struct account_steps *steps, const char *what, struct error *error);
 
-/* What the user can do about an LDAP result code, with a leading "; "; or "". */
-const char *account_steps_hint(int code);
+/* What the user can do about an LDAP result code and the server's text, with a leading "; "; or "".
+ */
+const char *account_steps_hint(int code, const char *text);
 
 #endif

@@ -57,10 +57,6 @@ static int check_request(struct accounts_work *work, int result, const char *wha
 static int ask_when_first(struct accounts_work *work);
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry);
 static int ask_user(struct accounts_work *work);
-static void list_kinds(char *text, size_t size,
-                       uint64_t (*count)(const struct accounts_work *, int),
-                       const struct accounts_work *work);
-static uint64_t count_wanted(const struct accounts_work *work, int kind);
 static uint32_t number_wanted(const struct accounts_wanted *wanted, enum account_kind kind);
 static int choose_password(struct accounts_work *work);
 static int create_units(struct accounts_work *work);
@@ -85,7 +81,6 @@ static int fill_dc(struct accounts_work *work, uint32_t clients);
 static int accounts_fill_account(const struct accounts_work *work, enum account_kind kind,
                                  uint32_t number, struct account *account);
 static void accounts_finish(struct accounts_work *work);
-static int delete_tree(struct accounts_work *work);
 
 static const double default_groups_per_user = 5;
 
@@ -181,7 +176,7 @@ static int check_request(struct accounts_work *work, int result, const char *wha
         return 0;
     return error_set(work->error, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
                      work->admin.error.text[0] ? work->admin.error.text : strerror(-result),
-                     account_steps_hint(result));
+                     account_steps_hint(result, work->admin.error.text));
 }
 
 /* Asks before the first accounts in a domain are created: OU=traffic_replay does not exist yet. */
@@ -211,8 +206,11 @@ static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
 
 static int ask_user(struct accounts_work *work)
 {
-    char kinds[160], *question = NULL, *answer = NULL;
-    list_kinds(kinds, sizeof kinds, count_wanted, work);
+    char kinds[200], *question = NULL, *answer = NULL;
+    uint64_t counts[ACCOUNT_KINDS + 1] = {0};
+    for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
+        counts[kind] = number_wanted(work->wanted, (enum account_kind)kind);
+    account_set_list_kinds(counts, "", kinds, sizeof kinds);
     if (asprintf(&question, "traffic-replay will create %s in %s, in %s. Continue? [y/N] ", kinds,
                  work->dc->dns_domain, work->set.parent_dn) < 0)
         return error_no_memory(work->error);
@@ -226,34 +224,6 @@ static int ask_user(struct accounts_work *work)
             "%s would be created in %s, which has no test accounts yet; allow this with --yes",
             kinds, work->dc->dns_domain);
     return yes ? 0 : error_set(work->error, -ECANCELED, "no accounts were created");
-}
-
-/* Prints the numbers count(kind): "49 users, 49 machines and 4 groups". */
-static void list_kinds(char *text, size_t size,
-                       uint64_t (*count)(const struct accounts_work *, int),
-                       const struct accounts_work *work)
-{
-    size_t used = 0;
-    int last = -1;
-    text[0] = '\0';
-    for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
-        if (count(work, kind) > 0)
-            last = kind;
-    for (int kind = 0; kind < ACCOUNT_KINDS && used < size; kind++) {
-        uint64_t n = count(work, kind);
-        const struct account_form *form = &account_forms[kind];
-        if (n > 0)
-            used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64 " %s",
-                                     used == 0      ? ""
-                                     : kind == last ? " and "
-                                                    : ", ",
-                                     n, n == 1 ? form->one : form->other);
-    }
-}
-
-static uint64_t count_wanted(const struct accounts_work *work, int kind)
-{
-    return number_wanted(work->wanted, (enum account_kind)kind);
 }
 
 static uint32_t number_wanted(const struct accounts_wanted *wanted, enum account_kind kind)
@@ -362,7 +332,7 @@ static int give_rights(struct accounts_work *work)
     struct account_set *set = &work->set;
     if (!set->descriptor)
         return error_set(work->error, -EACCES, "cannot read the rights on %s%s", set->instance_dn,
-                         account_steps_hint(LDAP_INSUFFICIENT_ACCESS));
+                         account_steps_hint(LDAP_INSUFFICIENT_ACCESS, ""));
     int result =
         security_descriptor_add(set->descriptor, set->descriptor_size, instance_sddl,
                                 SECURITY_DESCRIPTOR_KEEP_INHERITED, &bytes, &size, &changed);
@@ -497,17 +467,13 @@ static int add_member_steps(struct accounts_work *work, struct memberships *made
     int result = 0;
     for (uint32_t group = 1; !result && group <= made->groups; group++) {
         uint64_t end = keep_new_pairs(work, made, group);
-        for (uint64_t from = made->first[group - 1]; !result && from < end;
-             from += ACCOUNT_STEP_MEMBERS_MAX) {
-            uint64_t to = from + ACCOUNT_STEP_MEMBERS_MAX;
-            const struct account_step step = {.step = ACCOUNT_STEP_MEMBERS,
-                                              .kind = ACCOUNT_GROUP,
-                                              .number = group,
-                                              .from = from,
-                                              .to = to < end ? to : end};
-            if (account_steps_add(&work->steps, &step) != 0)
-                result = error_no_memory(work->error);
-        }
+        const struct account_step step = {.step = ACCOUNT_STEP_MEMBERS,
+                                          .kind = ACCOUNT_GROUP,
+                                          .number = group,
+                                          .from = made->first[group - 1],
+                                          .to = end};
+        if (step.from < step.to && account_steps_add(&work->steps, &step) != 0)
+            result = error_no_memory(work->error);
     }
     return result;
 }
@@ -536,12 +502,7 @@ static int accounts_start(struct accounts_work *work, const struct settings *set
     dc->instance_dn = result ? NULL : strdup(work->set.instance_dn);
     if (!dc->instance_dn)
         return error_no_memory(work->error);
-    result = directory_open(&work->admin, dc, wire_blocking_waiter());
-    if (result)
-        return error_set(work->error, result, "cannot log on to %s as %s: %s%s", dc->given,
-                         dc->admin.name ? dc->admin.name : "the owner of the Kerberos tickets",
-                         work->admin.error.text, directory_logon_hint(dc));
-    return 0;
+    return directory_open_admin(&work->admin, dc, error);
 }
 
 static int fill_dc(struct accounts_work *work, uint32_t clients)
@@ -578,44 +539,4 @@ static void accounts_finish(struct accounts_work *work)
     account_steps_clear(&work->steps);
     account_set_clear(&work->set);
     password_store_clear(&work->store);
-}
-
-int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed,
-                      struct error *error)
-{
-    struct accounts_work work;
-    int result = accounts_start(&work, settings, dc, error);
-    if (result)
-        goto cleanup;
-    result = delete_tree(&work);
-    *removed = result == 0;
-    result = check_request(&work, result == LDAP_NO_SUCH_OBJECT ? 0 : result, "remove",
-                           work.set.instance_dn);
-    if (result)
-        goto cleanup;
-    /* Removes the parent after the last instance: without the tree-delete control, only an empty OU
-     * can be deleted. A refusal means that other instances exist, or that none ever existed. */
-    (void)directory_delete(&work.admin, work.set.parent_dn, NULL);
-    result = password_store_remove(dc->dns_domain, settings->instance_id);
-    if (result)
-        error_set(work.error, result, "cannot remove the stored password: %s", strerror(-result));
-cleanup:
-    accounts_finish(&work);
-    return result;
-}
-
-static const int64_t tree_delete_timeout = 3600LL * 1000000000;
-
-/* Windows stops a tree delete at a limit, and the request has to be repeated. */
-static int delete_tree(struct accounts_work *work)
-{
-    char oid[] = "1.2.840.113556.1.4.805"; /* MS-ADTS 3.1.1.3.4.1.15 */
-    LDAPControl tree = {.ldctl_oid = oid, .ldctl_iscritical = 1};
-    LDAPControl *controls[] = {&tree, NULL};
-    int result;
-    work->admin.timeout = tree_delete_timeout;
-    do
-        result = directory_delete(&work->admin, work->set.instance_dn, controls);
-    while (result == LDAP_ADMINLIMIT_EXCEEDED);
-    return result;
 }

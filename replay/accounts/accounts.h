@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test accounts: created or reused before a run, only created (-G), removed (-c). This is start-up
+ * Test accounts: created or reused before a run, or only created (-G). This is start-up
  * work: it blocks and prints its progress on standard error. It can be interrupted at any point and
  * repeated.
  */
@@ -37,10 +37,5 @@ int accounts_wanted(const struct settings *settings, uint32_t clients,
  */
 int accounts_ensure(const struct settings *settings, const struct accounts_wanted *wanted,
                     uint32_t clients, struct dc *dc, struct error *error);
-
-/* Removes the instance's accounts. Succeeds if there were none; *removed says whether there were.
- */
-int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed,
-                      struct error *error);
 
 #endif

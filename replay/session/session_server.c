@@ -15,6 +15,7 @@
 #include "protocols/smb2/smb2_shared_files.h"
 #include "protocols/tls.h"
 #include "replay/accounts/account_file.h"
+#include "replay/accounts/account_removal.h"
 #include "replay/accounts/directory.h"
 #include "replay/accounts/discover.h"
 #include "replay/accounts/keys.h"
@@ -155,7 +156,7 @@ static enum step prepare_kerberos(struct session *session)
 enum step session_remove_accounts(struct session *session)
 {
     bool removed = false;
-    int error = accounts_clean_up(session->settings, session->dc, &removed, &session->error);
+    int error = account_removal_run(session->settings, session->dc, &removed, &session->error);
     if (error)
         return session_end_error(session, error);
     message_print(removed ? "removed %s and everything in it"

@@ -2,6 +2,7 @@
 #include "tests/lib/servers/ldap_server.h"
 
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ struct served_socket {
 
 static void *ldap_server_main(void *argument);
 static void *ldap_server_serve(void *argument);
+static size_t wait_for_more(struct ldap_server *server, struct served_socket *socket,
+                            uint8_t *bytes, size_t have);
 static size_t message_size(const uint8_t *bytes, size_t have);
 static void answer_request(struct ldap_server *server, unsigned connection, uint8_t *bytes,
                            size_t size, struct ldap_answer *answer);
@@ -105,14 +108,15 @@ static void *ldap_server_serve(void *argument)
     unsigned number = served->number;
     free(served);
     setsockopt(socket.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    uint8_t bytes[8192];
+    uint8_t *bytes = malloc(LDAP_ANSWER_MAX);
     size_t have = 0;
     struct ldap_answer *answer = malloc(sizeof *answer);
-    for (bool go = answer != NULL && start_tls(server, &socket); go;) {
-        ssize_t n = ldap_server_read(&socket, bytes + have, sizeof bytes - have);
+    for (bool go = answer && bytes && start_tls(server, &socket); go;) {
+        ssize_t n = ldap_server_read(&socket, bytes + have, LDAP_ANSWER_MAX - have);
         if (n <= 0)
             break;
         have += (size_t)n;
+        have += wait_for_more(server, &socket, bytes, have);
         answer->size = 0;
         for (size_t size; (size = message_size(bytes, have)) != 0; have -= size) {
             answer_request(server, number, bytes, size, answer);
@@ -122,6 +126,7 @@ static void *ldap_server_serve(void *argument)
             go = send_answer(server, &socket, answer);
         while (go && server->flood);
     }
+    free(bytes);
     free(answer);
     end_connection(server, &socket);
     return NULL;
@@ -146,6 +151,28 @@ static ssize_t ldap_server_read(struct served_socket *socket, uint8_t *bytes, si
 {
     return socket->tls ? gnutls_record_recv(socket->tls, bytes, size)
                        : recv(socket->fd, bytes, size, 0);
+}
+
+/* Returns how many bytes were added. */
+static size_t wait_for_more(struct ldap_server *server, struct served_socket *socket,
+                            uint8_t *bytes, size_t have)
+{
+    size_t before = have;
+    struct pollfd readable = {.fd = socket->fd, .events = POLLIN};
+    while (server->together > 0) {
+        size_t count = 0, at = 0;
+        for (size_t size; (size = message_size(bytes + at, have - at)) != 0; at += size)
+            count++;
+        if (count > server->most_together)
+            server->most_together = count;
+        if (count >= server->together || poll(&readable, 1, 100) != 1)
+            break;
+        ssize_t n = ldap_server_read(socket, bytes + have, LDAP_ANSWER_MAX - have);
+        if (n <= 0)
+            break;
+        have += (size_t)n;
+    }
+    return have - before;
 }
 
 /* Reads whole messages from what is there: BER lengths of up to two bytes are enough for these
@@ -179,7 +206,9 @@ static void answer_request(struct ldap_server *server, unsigned connection, uint
     ber_free(ber, 1);
     if (server->note)
         server->note(server, connection, (int)request, bytes, size);
-    if (request != LDAP_REQ_UNBIND)
+    if (server->serve && request != LDAP_REQ_UNBIND)
+        server->serve(server, connection, id, (int)request, bytes, size, answer);
+    else if (request != LDAP_REQ_UNBIND)
         server->reply(server, id, (int)request, answer);
 }
 

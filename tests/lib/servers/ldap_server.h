@@ -29,7 +29,14 @@ struct ldap_server {
      * one thread at a time while the client waits for its answers. May be NULL. */
     void (*note)(struct ldap_server *server, unsigned connection, int request, const uint8_t *bytes,
                  size_t size);
+    /* Instead of reply(), if not NULL: gets the whole request, too. Called by several threads. */
+    void (*serve)(struct ldap_server *server, unsigned connection, int id, int request,
+                  const uint8_t *bytes, size_t size, struct ldap_answer *answer);
     void *context;
+    /* Each answer waits until this many requests have arrived on the connection, or no more arrive
+     * for a tenth of a second. 0: no wait. */
+    size_t together;
+    _Atomic size_t most_together;         /* the largest number of requests without an answer */
     size_t chunk;                         /* bytes per write; 0: all at once */
     size_t cut_after;                     /* then nothing more is sent; SIZE_MAX: never */
     bool reset;                           /* ends with a reset instead of a close */
