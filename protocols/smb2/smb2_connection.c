@@ -444,13 +444,14 @@ static int check_protection(const struct smb2_call *call, bool encrypted)
     struct smb2_connection *connection = call->connection;
     if (encrypted)
         return 0;
-    if (call_encrypts(call))
+    bool deleted = call->header.status == NTSTATUS_USER_SESSION_DELETED;
+    if (call_encrypts(call) && !deleted)
         return smb2_connection_complain(connection, "SMB2: reply is not encrypted");
     /* smb2_session.c verifies the replies to SESSION_SETUP. */
     if (!call->session || !call->session->established || call->command == SMB2_SESSION_SETUP)
         return 0;
     /* The server has no key for a session that it no longer knows; Samba sets the flag anyway. */
-    if (call->header.status == NTSTATUS_USER_SESSION_DELETED)
+    if (deleted)
         return 0;
     bool is_signed = call->header.flags & SMB2_FLAGS_SIGNED;
     if (!is_signed && call_signs(call))

@@ -143,13 +143,13 @@ static bool protect_and_send(struct smb2_server *server, uint8_t *buffer, size_t
     uint8_t *message = buffer + SMB2_PREFIX_SIZE, *frame = message - SMB2_FRAME_SIZE;
     uint16_t command = le_get16(message + 12);
     uint32_t flags = size >= 20 ? le_get32(message + 16) : 0;
-    /* An unknown session has no key: a flag without a signature, as Samba answers. */
+    /* An unknown session has no key: in clear, with a flag but no signature, as Samba answers. */
     bool gone = size >= 12 && le_get32(message + 8) == 0xc0000203;
     bool signs = server->keyed && !gone && command != SMB2_NEGOTIATE &&
                  (server->requires_signing || server->dialect == 0x0311) &&
                  !(flags & SMB2_FLAGS_ASYNC_COMMAND) && fault != FAULT_UNSIGNED &&
                  fault != FAULT_WRONG_SIGNATURE;
-    if (encrypted && fault != FAULT_IN_CLEAR) {
+    if (encrypted && !gone && fault != FAULT_IN_CLEAR) {
         frame = buffer;
         smb2_encrypt(server->keys.to_client, server->cipher, server->nonce++,
                      UINT64_C(0x4000000123), frame + SMB2_FRAME_SIZE, size);

@@ -186,6 +186,9 @@ static void faults_are_reported(void **state)
     kind->encrypts = true;
     assert_failed(spoiled(kind, SMB2_TREE_CONNECT, FAULT_IN_CLEAR, 0, NULL),
                   "SMB2: reply is not encrypted");
+    /* Without the session, the server has no key either. */
+    assert_failed(spoiled(kind, SMB2_TREE_CONNECT, FAULT_STATUS, 0xc0000203, NULL),
+                  "NT_STATUS_USER_SESSION_DELETED");
     free(kind);
 }
 
