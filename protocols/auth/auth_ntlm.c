@@ -84,7 +84,8 @@ static int ntlm_step(struct auth_mech *mech, const uint8_t *token, size_t size, 
     if (rc == -EBADMSG)
         snprintf(mech->error, sizeof mech->error, "NTLM: malformed CHALLENGE_MESSAGE");
     else if (rc == -EOPNOTSUPP)
-        snprintf(mech->error, sizeof mech->error, "NTLM: the server refused the needed flags");
+        snprintf(mech->error, sizeof mech->error, "NTLM: the server refused %s",
+                 ntlmssp_refused(ntlm->ntlmssp));
     mech->wants_mic = rc == 0 && ntlmssp_has_mic(ntlm->ntlmssp);
     return rc;
 }

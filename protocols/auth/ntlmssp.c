@@ -78,7 +78,8 @@ struct ntlmssp {
     struct bytes user, domain, workstation, target_name; /* UTF-16LE */
     uint8_t ntowf_v2[16];
     bool sign, seal;
-    uint32_t flags; /* requested; after the challenge: negotiated */
+    uint32_t flags;   /* requested; after the challenge: negotiated */
+    uint32_t refused; /* flags that are needed and that the server does not offer */
     bool has_mic, has_random;
     uint8_t channel_bindings[16]; /* zeros: none */
     struct ntlmssp_random random;
@@ -114,6 +115,7 @@ static int parse_challenge(struct challenge *challenge, const uint8_t *message, 
 static int parse_target_info(struct challenge *challenge, const uint8_t *info, size_t size);
 static int parse_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value,
                          size_t size);
+static uint32_t needed_flags(const struct ntlmssp *ntlmssp);
 static int negotiate_flags(struct ntlmssp *ntlmssp, uint32_t offered);
 static int make_answer(struct ntlmssp *ntlmssp, const struct challenge *challenge,
                        struct answer *answer);
@@ -365,11 +367,32 @@ static int parse_av_pair(struct challenge *challenge, uint16_t id, const uint8_t
     return 0;
 }
 
+static uint32_t needed_flags(const struct ntlmssp *ntlmssp)
+{
+    return FLAG_UNICODE | FLAG_NTLM | FLAG_EXTENDED_SESSIONSECURITY |
+           (ntlmssp->sign ? FLAG_SIGN : 0u) | (ntlmssp->seal ? FLAG_SEAL : 0u);
+}
+
+const char *ntlmssp_refused(const struct ntlmssp *ntlmssp)
+{
+    static const struct {
+        uint32_t flag;
+        const char *name;
+    } names[] = {{FLAG_UNICODE, "NTLMSSP_NEGOTIATE_UNICODE"},
+                 {FLAG_NTLM, "NTLMSSP_NEGOTIATE_NTLM"},
+                 {FLAG_EXTENDED_SESSIONSECURITY, "NTLMSSP_NEGOTIATE_EXTENDED_SESSIONSECURITY"},
+                 {FLAG_SIGN, "NTLMSSP_NEGOTIATE_SIGN"},
+                 {FLAG_SEAL, "NTLMSSP_NEGOTIATE_SEAL"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (ntlmssp->refused & names[i].flag)
+            return names[i].name;
+    return NULL;
+}
+
 static int negotiate_flags(struct ntlmssp *ntlmssp, uint32_t offered)
 {
-    uint32_t needed = FLAG_UNICODE | FLAG_NTLM | FLAG_EXTENDED_SESSIONSECURITY |
-                      (ntlmssp->sign ? FLAG_SIGN : 0) | (ntlmssp->seal ? FLAG_SEAL : 0);
-    if ((offered & needed) != needed)
+    ntlmssp->refused = needed_flags(ntlmssp) & ~offered;
+    if (ntlmssp->refused)
         return -EOPNOTSUPP;
     ntlmssp->flags = (ntlmssp->flags | FLAG_TARGET_INFO) & offered & ~(uint32_t)FLAG_OEM;
     return 0;

@@ -65,6 +65,10 @@ int ntlmssp_negotiate(struct ntlmssp *ntlmssp, uint8_t **message, size_t *size);
 int ntlmssp_authenticate(struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
                          uint8_t **message, size_t *size);
 
+/* The first flag that the server refused, after -EOPNOTSUPP: "NTLMSSP_NEGOTIATE_SIGN"; else NULL.
+ */
+const char *ntlmssp_refused(const struct ntlmssp *ntlmssp);
+
 /* The exported session key, after ntlmssp_authenticate(). */
 void ntlmssp_session_key(const struct ntlmssp *ntlmssp, uint8_t key[16]);
 /* True if the AUTHENTICATE_MESSAGE contains a MIC: SPNEGO must then send a mechListMIC. */

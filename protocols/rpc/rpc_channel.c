@@ -10,6 +10,7 @@
 
 enum {
     STATUS_NO_TRUST_SAM_ACCOUNT = 0xc000018b,
+    STATUS_DOWNGRADE_DETECTED = 0xc0000388,
     FAULT_ACCESS_DENIED = 5,
     FAULT_SEC_PKG_ERROR = 0x721
 };
@@ -100,6 +101,8 @@ static struct outcome try_authenticate(struct conversation *conversation, const 
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     *status = reply.status;
+    if (reply.status == STATUS_DOWNGRADE_DETECTED)
+        return outcome_failed("NT_STATUS_DOWNGRADE_DETECTED (the DC refuses AES secure channels)");
     if (reply.status != NTSTATUS_SUCCESS)
         return ntstatus_outcome(reply.status);
     if (!memeql_sec(expected, reply.server_credential, 8))

@@ -203,7 +203,7 @@ static void wrong_first_answers(void **state)
         } else {
             fixture.server.challenge[20] &= 0xef; /* no signing */
             wanted = -EOPNOTSUPP;
-            text = "NTLM: the server refused the needed flags";
+            text = "NTLM: the server refused NTLMSSP_NEGOTIATE_SIGN";
         }
         assert_int_equal(feed(&fixture, &response, &out, &out_size), wanted);
         assert_string_equal(auth_error(fixture.auth), text);

@@ -35,6 +35,7 @@ enum wrong {
     NO_AES,              /* the server does not agree to AES */
     BACKUP_DC,           /* only a domain controller's channel is accepted */
     NO_ACCOUNT,          /* the account does not exist */
+    DOWNGRADE,           /* AES channels are refused */
     RETURN_AUTHENTICATOR /* a wrong one is returned */
 };
 
@@ -129,6 +130,10 @@ static void answer_authenticate(struct peer *peer, const void *request, void *re
                    (peer->wrong == BACKUP_DC && asked->channel_type != NETLOGON_CHANNEL_SERVER);
     if (refused) {
         answer->status = 0xc000018b; /* STATUS_NO_TRUST_SAM_ACCOUNT */
+        return;
+    }
+    if (peer->wrong == DOWNGRADE) {
+        answer->status = 0xc0000388; /* STATUS_DOWNGRADE_DETECTED */
         return;
     }
     make_key(peer);
@@ -375,8 +380,9 @@ static void wrong_servers(void **state)
         const char *cause;
     } rows[] = {{CREDENTIAL, "netlogon: the server's credential does not verify"},
                 {NO_AES, "netlogon: the server does not support AES"},
+                {DOWNGRADE, "NT_STATUS_DOWNGRADE_DETECTED (the DC refuses AES secure channels)"},
                 {NO_ACCOUNT, "NT_STATUS_NO_TRUST_SAM_ACCOUNT"}};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct fixture fixture;
         begin(&fixture, rows[i].wrong);
         assert_failed(play(&fixture, "26"), rows[i].cause);
