@@ -28,7 +28,8 @@ struct rpc_association {
 };
 
 enum {
-    PAD = 16, /* secured stubs are padded to a multiple (MS-RPCE 2.2.2.11) */
+    PAD = 16,        /* secured stubs are padded to a multiple (MS-RPCE 2.2.2.11) */
+    FAULT_SIZE = 32, /* of a fault before its stub (C706 12.6.4.7) */
     AUTH_CONTEXT_ID = 1,
     TOKEN_MAX = 256
 };
@@ -78,8 +79,8 @@ static int protect_pdu(struct rpc_association *association, uint8_t *data, size_
                        size_t body_size, size_t token);
 static struct outcome receive_fragment(struct rpc_association *association, struct stub *stub,
                                        bool first, bool *last);
-static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
-                         uint8_t *pdu, size_t *from, size_t *size);
+static int open_pdu(struct rpc_association *association, const struct rpc_pdu_header *header,
+                    uint8_t *pdu, size_t from, size_t *size);
 static int stub_append(struct stub *stub, const uint8_t *data, size_t size);
 static struct outcome decode_reply(struct rpc_association *association,
                                    const struct rpc_procedure *procedure, const struct stub *stub,
@@ -109,6 +110,8 @@ struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport 
                                  : bind_with_auth(conversation, association, binding);
     if (binding->answer)
         *binding->answer = association->answer;
+    if (binding->fault)
+        *binding->fault = association->fault;
     if (outcome.kind == OUTCOME_OK)
         *out = association;
     else
@@ -521,7 +524,7 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
 {
     struct rpc_pdu_header header;
     uint8_t *pdu;
-    size_t from, size;
+    size_t size;
     struct outcome outcome = outcome_ok();
     int rc = receive_pdu(association, &header, &pdu);
     if (rc)
@@ -529,18 +532,19 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     *last = header.flags & RPC_PFC_LAST_FRAG;
     if (header.type == RPC_PDU_FAULT) {
         outcome = fault_outcome(association, &header, pdu, header.frag_length);
-        /* A token would have taken a sequence number. Faults of Samba carry none. */
-        association->broken = association->broken || header.auth_length != 0;
+        /* A token takes a sequence number. Faults of Samba carry none. */
+        if (header.auth_length && open_pdu(association, &header, pdu, FAULT_SIZE, &size) != 0)
+            association->broken = true;
     } else if (header.type != RPC_PDU_RESPONSE ||
                first != ((header.flags & RPC_PFC_FIRST_FRAG) != 0)) {
         outcome = association_broken(association, -EBADMSG);
     } else {
         stub->big_endian = header.big_endian;
-        rc = open_response(association, &header, pdu, &from, &size);
+        rc = open_pdu(association, &header, pdu, RPC_REQUEST_HEADER_SIZE, &size);
         if (rc == 0 && size == 0 && !*last) /* an endless sequence of these would never fail */
             rc = -EBADMSG;
         if (rc == 0)
-            rc = stub_append(stub, pdu + from, size);
+            rc = stub_append(stub, pdu + RPC_REQUEST_HEADER_SIZE, size);
         if (rc == -EMSGSIZE)
             outcome = break_association(association, "reply longer than 4 MiB");
         else if (rc == -EKEYREJECTED)
@@ -552,16 +556,15 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     return outcome;
 }
 
-/* Verifies a response and decrypts it in place; its stub is [*from, *from + *size) of the PDU.
- * -EBADMSG: malformed; -EKEYREJECTED: does not verify. */
-static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
-                         uint8_t *pdu, size_t *from, size_t *size)
+/* Verifies a response or fault and decrypts it in place; its stub is [from, from + *size) of the
+ * PDU. -EBADMSG: malformed; -EKEYREJECTED: does not verify. */
+static int open_pdu(struct rpc_association *association, const struct rpc_pdu_header *header,
+                    uint8_t *pdu, size_t from, size_t *size)
 {
-    *from = RPC_REQUEST_HEADER_SIZE;
-    if (header->frag_length < RPC_REQUEST_HEADER_SIZE)
+    if (header->frag_length < from)
         return -EBADMSG;
     if (!association->auth && !association->netlogon) {
-        *size = header->frag_length - *from;
+        *size = header->frag_length - from;
         return header->auth_length ? -EBADMSG : 0;
     }
     struct rpc_trailer trailer;
@@ -570,17 +573,17 @@ static int open_response(struct rpc_association *association, const struct rpc_p
         trailer.context_id != AUTH_CONTEXT_ID)
         return -EBADMSG;
     size_t end = (size_t)header->frag_length - header->auth_length;
-    if (end < (size_t)RPC_REQUEST_HEADER_SIZE + RPC_TRAILER_SIZE + trailer.pad_length)
+    if (end < from + RPC_TRAILER_SIZE + trailer.pad_length)
         return -EBADMSG;
-    size_t body = end - RPC_TRAILER_SIZE - *from;
+    size_t body = end - RPC_TRAILER_SIZE - from;
     int rc;
     if (association->netlogon) {
         rc = netlogon_unprotect(association->netlogon, association->level == AUTH_LEVEL_PRIVACY,
-                                pdu + *from, body, pdu + end, header->auth_length);
+                                pdu + from, body, pdu + end, header->auth_length);
     } else {
         struct auth_pdu secured = {.data = pdu,
                                    .size = end,
-                                   .body = *from,
+                                   .body = from,
                                    .body_size = body,
                                    .header_signing = association->header_signing};
         rc = auth_unprotect(association->auth, &secured, pdu + end, header->auth_length);

@@ -37,6 +37,7 @@ struct rpc_binding {
     bool wrong_password;                    /* for -B */
     const struct netlogon_channel *channel; /* RPC_SECURITY_NETLOGON: authenticated */
     enum rpc_answer *answer;                /* set by rpc_bind(), also on failure; may be NULL */
+    uint32_t *fault; /* the same: status of the server's fault, 0 if there was none */
 };
 
 struct rpc_association;
@@ -51,8 +52,8 @@ struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport 
  * One call: encodes request, sends it in as many fragments as needed, receives the reply's,
  * verifies them and decodes them into *reply. What the reply points to lives in arena. OUTCOME_OK:
  * a reply arrived; the caller checks its status member. A request that cannot be encoded and a
- * fault without a token fail but leave the association usable; after any other failure
- * rpc_association_broken() is true.
+ * fault whose token, if it has one, verifies fail but leave the association usable; after any other
+ * failure rpc_association_broken() is true.
  */
 struct outcome rpc_call(struct rpc_association *association, const struct rpc_procedure *procedure,
                         void *request, void *reply, struct arena *arena);

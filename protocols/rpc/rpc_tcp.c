@@ -27,6 +27,9 @@ static int read_ahead(struct tcp_transport *tcp);
 static void drop_ahead(struct tcp_transport *tcp);
 static size_t take_ahead(struct tcp_transport *tcp, uint8_t *data, size_t size);
 static void tcp_close(struct rpc_transport *transport);
+static struct outcome map_port_with(struct conversation *conversation,
+                                    const struct rpc_interface *interface,
+                                    enum rpc_security security, uint16_t *port, uint32_t *fault);
 static struct outcome ask_mapper(struct rpc_association *mapper,
                                  const struct rpc_interface *interface, uint16_t *port);
 static struct outcome port_of_reply(const struct rpc_interface *interface,
@@ -123,22 +126,47 @@ static void tcp_close(struct rpc_transport *transport)
     free(tcp);
 }
 
+/* A server that restricts remote clients refuses unauthenticated ones (MS-RPCE 3.1.1.1.3); then the
+ * user authenticates. */
 struct outcome rpc_map_port(struct conversation *conversation,
                             const struct rpc_interface *interface, uint16_t *port)
 {
+    enum { ACCESS_DENIED = 5 };
+    uint32_t fault = 0;
+    struct outcome outcome =
+        map_port_with(conversation, interface, RPC_SECURITY_NONE, port, &fault);
+    if (outcome.kind == OUTCOME_FAILED && fault == ACCESS_DENIED && conversation->user)
+        outcome = map_port_with(conversation, interface, RPC_SECURITY_SPNEGO, port, &fault);
+    if (outcome.kind == OUTCOME_OK)
+        rpc_ports_remember(conversation->dc->rpc_ports, interface, *port);
+    return outcome;
+}
+
+/* *fault is the status of the mapper's fault, 0 if there was none. */
+static struct outcome map_port_with(struct conversation *conversation,
+                                    const struct rpc_interface *interface,
+                                    enum rpc_security security, uint16_t *port, uint32_t *fault)
+{
     struct rpc_transport *transport;
     struct rpc_association *mapper;
+    const struct account *user = conversation->user;
+    *fault = 0;
     struct outcome outcome = tcp_open_port(conversation, conversation->dc->ports.epm, &transport);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct rpc_binding binding = {.interface = &rpc_epm, .security = RPC_SECURITY_NONE};
+    struct rpc_binding binding = {.interface = &rpc_epm,
+                                  .security = security,
+                                  .level = AUTH_LEVEL_PRIVACY,
+                                  .account = user,
+                                  .kerberos = conversation->kerberos || (user && !user->password),
+                                  .service = "host",
+                                  .fault = fault};
     outcome = rpc_bind(conversation, transport, &binding, &mapper);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     outcome = ask_mapper(mapper, interface, port);
+    *fault = rpc_association_fault(mapper);
     rpc_association_close(mapper);
-    if (outcome.kind == OUTCOME_OK)
-        rpc_ports_remember(conversation->dc->rpc_ports, interface, *port);
     return outcome;
 }
 
@@ -147,7 +175,8 @@ static struct outcome ask_mapper(struct rpc_association *mapper,
 {
     struct arena arena = {0};
     struct epm_tower tower;
-    struct epm_Map_request request = {.tower = &tower, .max_towers = 4};
+    struct ndr_guid any = {0}; /* any object, as Windows and Samba ask */
+    struct epm_Map_request request = {.object = &any, .tower = &tower, .max_towers = 4};
     struct epm_Map_reply reply;
     int rc = epm_tower_build(interface, &arena, &tower);
     struct outcome outcome =

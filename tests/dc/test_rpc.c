@@ -18,6 +18,7 @@
 #include "protocols/smb2/smb2_private.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/lab.h"
+#include "tests/lib/servers/relay.h"
 
 struct lab {
     struct dc *dc;
@@ -378,6 +379,33 @@ static void port_of_another_interface(void **state)
     }
 }
 
+/* The endpoint mapper refuses the first, unauthenticated bind; the second has SPNEGO. */
+static void restricted_endpoint_mapper(void **state)
+{
+    (void)state;
+    LAB_NEED(lab.dc);
+    static const uint8_t denied[32] = {5,       0, 3, 3, 0x10, 0, 0, 0, /* fault, little-endian */
+                                       32,      0, 0, 0, 1,    0, 0, 0, /* frag_length; call_id */
+                                       [24] = 5};
+    for (int kerberos = lab_ntlm_is_refused(); kerberos < 2; kerberos++) {
+        struct conversation conversation;
+        struct relay relay;
+        uint64_t random;
+        uint16_t epm = lab.dc->ports.epm;
+        relay_start(&relay, lab.dc, epm);
+        lab.dc->ports.epm = relay.port;
+        begin(&conversation, &random, kerberos);
+        relay.answer = denied;
+        relay.answer_size = sizeof denied;
+        struct outcome outcome = play(&conversation, "epm", "3");
+        conversation_reset(&conversation);
+        relay_stop(&relay);
+        lab.dc->ports.epm = epm;
+        assert_ok_for(kerberos ? "Kerberos" : "NTLM", outcome);
+        assert_int_equal(relay.tcp_requests, 2);
+    }
+}
+
 /* With -B, a server that does not answer has refused no wrong password. */
 static void nobody_refuses_a_password(void **state)
 {
@@ -568,6 +596,7 @@ int main(void)
         cmocka_unit_test(wrong_machine_password),
         cmocka_unit_test(every_way_to_bind),
         cmocka_unit_test(port_of_another_interface),
+        cmocka_unit_test(restricted_endpoint_mapper),
         cmocka_unit_test(nobody_refuses_a_password),
         cmocka_unit_test(channel_taken_over),
         cmocka_unit_test(pipes_of_ended_sessions),

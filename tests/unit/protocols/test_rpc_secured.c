@@ -41,13 +41,14 @@ enum wrong {
     NO_TOKEN,
     SHORT_TOKEN,
     OLD_SEQUENCE,
-    ONE_BIT, /* bit number `bit` is flipped */
-    FAULT_WITH_TOKEN,
+    ONE_BIT,          /* bit number `bit` is flipped */
+    FAULT_WITH_TOKEN, /* which does not verify */
     FAULT_WITHOUT_TOKEN,
-    ALTER_FOR_BIND, /* the bind's answer is an alter_context_resp */
-    BIND_TOKEN,     /* the bind's answer has a malformed token */
-    NO_BIND_TOKEN,  /* the bind's answer has no token */
-    IN_PIECES,      /* no error: the reply has three fragments */
+    PROTECTED_FAULT, /* its token verifies */
+    ALTER_FOR_BIND,  /* the bind's answer is an alter_context_resp */
+    BIND_TOKEN,      /* the bind's answer has a malformed token */
+    NO_BIND_TOKEN,   /* the bind's answer has no token */
+    IN_PIECES,       /* no error: the reply has three fragments */
     NO_HEADER_SIGNING,
     SMALL_FRAGMENTS, /* accepts fragments of 1,432 bytes */
     TINY_FRAGMENTS   /* claims to accept only 100 bytes, which is not allowed */
@@ -290,9 +291,26 @@ static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, con
         pdu[peer->bit / 8] ^= (uint8_t)(1u << peer->bit % 8);
 }
 
+/* A fault without a stub that is protected like a response. */
+static void say_protected_fault(struct peer *peer, uint32_t call_id)
+{
+    uint8_t token[56] = {0}, body[16] = {[8] = 5};
+    uint8_t *pdu = say(peer, RPC_PDU_FAULT, RPC_PFC_FIRST_FRAG | RPC_PFC_LAST_FRAG, call_id, body,
+                       sizeof body, token, token_size_of(peer));
+    uint8_t *trailer = pdu + 16 + sizeof body;
+    if (peer->security == RPC_SECURITY_NETLOGON)
+        netlogon_close(peer, pdu, 0, trailer + 8);
+    else
+        ntlm_close(peer, pdu, 16 + sizeof body + 8, 0, trailer + 8);
+}
+
 /* The reply to a call: a handle and status 0. */
 static void say_reply(struct peer *peer, uint32_t call_id)
 {
+    if (peer->wrong == PROTECTED_FAULT) {
+        say_protected_fault(peer, call_id);
+        return;
+    }
     static const uint8_t stub[24] = {9, [16] = 0xab};
     size_t part = peer->wrong == IN_PIECES ? 10 : sizeof stub;
     for (size_t at = 0; at < sizeof stub; at += part) {
@@ -621,6 +639,23 @@ static void calls_after_a_fault(void **state)
     }
 }
 
+/* The token takes a sequence number, so calls continue only if it is verified. */
+static void protected_faults_leave_the_association_usable(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WAYS; i++) {
+        struct fixture *fixture = bound(ways[i].security, ways[i].level, PROTECTED_FAULT);
+        for (int times = 0; times < 2; times++) {
+            struct outcome outcome = call(fixture);
+            assert_string_equal(outcome.cause, "fault ERROR_ACCESS_DENIED");
+            assert_false(rpc_association_broken(fixture->association));
+        }
+        fixture->peer.wrong = NOTHING;
+        assert_int_equal(call(fixture).kind, OUTCOME_OK);
+        end(fixture);
+    }
+}
+
 static const char *cause_of(enum wrong wrong, enum rpc_security security)
 {
     if (wrong == ALTER_FOR_BIND)
@@ -652,9 +687,13 @@ static void wrong_answers_to_binds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_in_a_row),      cmocka_unit_test(long_calls),
-        cmocka_unit_test(wrong_replies),       cmocka_unit_test(every_bit_is_signed),
-        cmocka_unit_test(calls_after_a_fault), cmocka_unit_test(wrong_answers_to_binds),
+        cmocka_unit_test(calls_in_a_row),
+        cmocka_unit_test(long_calls),
+        cmocka_unit_test(wrong_replies),
+        cmocka_unit_test(every_bit_is_signed),
+        cmocka_unit_test(calls_after_a_fault),
+        cmocka_unit_test(wrong_answers_to_binds),
+        cmocka_unit_test(protected_faults_leave_the_association_usable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,9 @@ enum { BOTH = RPC_PFC_FIRST_FRAG | RPC_PFC_LAST_FRAG, ACCESS_DENIED = 5, BINDS_M
 struct heard {
     unsigned binds;
     uint8_t security[BINDS_MAX]; /* auth_type of each bind */
-    bool machine;                /* the AUTHENTICATE_MESSAGE names the machine */
+    bool user, machine;          /* whom the AUTHENTICATE_MESSAGE names */
+    bool maps;                   /* it answers the endpoint mapper's calls, without security */
+    bool any_object;             /* ept_map asked for the nil object */
     struct ntlm_acceptor ntlm;
 };
 
@@ -67,16 +69,35 @@ static void say_fault(const uint8_t *pdu, struct rpc_script *out)
     rpc_script_say_pdu(out, RPC_PDU_FAULT, BOTH, le_get32(pdu + 12), body, sizeof body, 0);
 }
 
+static void answer_map(void *context, uint16_t opnum, const void *request, void *reply)
+{
+    static const struct ndr_guid nil = {0};
+    const struct epm_Map_request *asked = request;
+    struct heard *heard = context;
+    assert_int_equal(opnum, EPM_MAP);
+    heard->any_object = asked->object && memcmp(asked->object, &nil, sizeof nil) == 0;
+    ((struct epm_Map_reply *)reply)->max_towers = asked->max_towers;
+}
+
 static void hear(void *context, unsigned connection, const uint8_t *pdu, size_t size,
                  struct rpc_script *out)
 {
-    static const char machine[] = "P\0C\0$";
+    static const char machine[] = "P\0C\0$", user[] = "U\0s\0e\0r";
     struct heard *heard = context;
     (void)connection;
+    if (heard->maps) {
+        if (pdu[2] == RPC_PDU_BIND)
+            rpc_script_say_pdu(out, RPC_PDU_BIND_ACK, BOTH, le_get32(pdu + 12), rpc_script_bind_ack,
+                               sizeof rpc_script_bind_ack, 0);
+        else
+            rpc_script_respond(out, &rpc_epm, pdu, size, answer_map, heard);
+        return;
+    }
     if (pdu[2] == RPC_PDU_BIND && heard->binds < BINDS_MAX)
         heard->security[heard->binds++] = security_of(pdu, size);
     else
         heard->machine = memmem(pdu, size, machine, sizeof machine) != NULL;
+    heard->user |= memmem(pdu, size, user, sizeof user) != NULL;
     if (pdu[2] == RPC_PDU_BIND && security_of(pdu, size) == RPC_SECURITY_SPNEGO)
         say_challenge(heard, pdu, size, out);
     else
@@ -146,10 +167,39 @@ static void dcs_are_found_with_the_machines_account(void **state)
     }
 }
 
+/* As Windows and Samba ask. */
+static void ports_are_mapped_for_any_object(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    fixture.heard.maps = true;
+    assert_failed(play(&fixture, "epm", "3"),
+                  "rpc_netlogon is not registered with the endpoint mapper");
+    end(&fixture);
+    assert_true(fixture.heard.any_object);
+}
+
+/* Only a mapper that refuses unauthenticated clients gets a second bind. */
+static void a_restricted_mapper_is_asked_by_the_user(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    assert_failed(play(&fixture, "epm", "3"), "fault ERROR_ACCESS_DENIED");
+    end(&fixture);
+    assert_int_equal(fixture.heard.binds, 2);
+    assert_int_equal(fixture.heard.security[0], RPC_SECURITY_NONE);
+    assert_int_equal(fixture.heard.security[1], RPC_SECURITY_SPNEGO);
+    assert_true(fixture.heard.user);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dcs_are_found_with_the_machines_account),
+        cmocka_unit_test(ports_are_mapped_for_any_object),
+        cmocka_unit_test(a_restricted_mapper_is_asked_by_the_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
