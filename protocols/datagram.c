@@ -41,6 +41,8 @@ ssize_t datagram_ask_on(struct stream *stream, const struct datagram_question *q
         if (stream_error(stream))
             break;
     }
+    if (size == -ETIMEDOUT)
+        stream_note_unreached(stream, -ETIMEDOUT);
     return size;
 }
 

@@ -33,6 +33,18 @@ struct outcome outcome_failed(const char *format, ...)
     return outcome;
 }
 
+struct outcome outcome_of_wire(const struct wire *wire, int error)
+{
+    static const int of_the_port[] = {-ECONNREFUSED, -ECONNRESET, -ETIMEDOUT, -EHOSTUNREACH,
+                                      -ENETUNREACH};
+    const struct wire_unreached *unreached = &wire->unreached;
+    for (size_t i = 0; i < sizeof of_the_port / sizeof of_the_port[0]; i++)
+        if (error == of_the_port[i] && error == unreached->error)
+            return outcome_failed("%s (%s port %u)", stream_error_text(error),
+                                  unreached->udp ? "UDP" : "TCP", unreached->port);
+    return outcome_of_error(error);
+}
+
 struct outcome outcome_of_error(int error)
 {
     if (error == -ECANCELED)

@@ -3,6 +3,8 @@
 #ifndef PROTOCOLS_OUTCOME_H
 #define PROTOCOLS_OUTCOME_H
 
+struct wire;
+
 enum outcome_kind {
     OUTCOME_OK,
     OUTCOME_FAILED,     /* cause says why */
@@ -26,6 +28,9 @@ struct outcome outcome_nothing(void);
 struct outcome outcome_no_answer(void);
 /* A failure with a printf-like cause. */
 struct outcome outcome_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What the negative errno of a request over the wire means: as outcome_of_error(), and names the
+ * server's port if that could not be reached. */
+struct outcome outcome_of_wire(const struct wire *wire, int error);
 /* What a stream's negative errno means: -ECANCELED is OUTCOME_UNFINISHED, all else a failure whose
  * cause is stream_error_text(). */
 struct outcome outcome_of_error(int error);

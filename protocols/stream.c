@@ -24,7 +24,9 @@ struct stream {
     struct wire *wire;
     struct tls_session *tls; /* NULL: no TLS */
     struct wire_slot slot;
-    int error;    /* the first failure, negative errno */
+    int error;     /* the first failure, negative errno */
+    uint16_t port; /* the peer's */
+    bool connected;
     bool udp;     /* datagrams; an empty one does not end the stream */
     bool drained; /* the last read found nothing, so the next event is a new one */
     bool read;    /* was read before, so events may have been consumed */
@@ -83,10 +85,15 @@ int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
         return -ENOMEM;
     stream->wire = wire;
     stream->udp = kind == STREAM_UDP;
+    stream->port = ntohs(peer->sa_family == AF_INET6
+                             ? ((const struct sockaddr_in6 *)(const void *)peer)->sin6_port
+                             : ((const struct sockaddr_in *)(const void *)peer)->sin_port);
     int error = open_socket(stream, peer->sa_family);
     if (!error)
         error = connect_to(stream, peer, peer_len);
     if (!error) {
+        stream->connected = true;
+        wire->unreached = (struct wire_unreached){0};
         *out = stream;
         return 0;
     }
@@ -173,7 +180,15 @@ static int stream_fail(struct stream *stream, int error)
 {
     if (!stream->error)
         stream->error = error;
+    if (stream->udp || !stream->connected)
+        stream_note_unreached(stream, error);
     return stream->error;
+}
+
+void stream_note_unreached(const struct stream *stream, int error)
+{
+    stream->wire->unreached =
+        (struct wire_unreached){.error = error, .port = stream->port, .udp = stream->udp};
 }
 
 int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_name)

@@ -62,6 +62,10 @@ int stream_wait_until(struct stream *stream, int64_t until);
 /* True if TLS holds decrypted bytes, so that a read does not wait. */
 bool stream_pending(const struct stream *stream);
 
+/* Notes in the wire that the server's port does not answer, for outcome_of_wire(). Streams that
+ * cannot connect do it themselves; this is for datagrams that were sent in vain. */
+void stream_note_unreached(const struct stream *stream, int error);
+
 /* True if the peer of an idle connection has sent something or ended it. Never waits. */
 bool stream_has_input(struct stream *stream);
 

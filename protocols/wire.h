@@ -49,6 +49,13 @@ struct wire_data {
     uint32_t requests;
 };
 
+/* The last server port that could not be reached. */
+struct wire_unreached {
+    int error; /* negative errno; 0: none */
+    uint16_t port;
+    bool udp;
+};
+
 /*
  * A client's access to the network. packet_play() sets the deadline and clears the two times and
  * the data; streams set the times, SMB2 counts the data. Owned by the client; streams point to it.
@@ -60,7 +67,8 @@ struct wire {
     int64_t last_received; /* when this packet's last byte was received; 0: none yet */
     bool cancelled;        /* a wait of this packet ended with the run */
     struct wire_data data;
-    socklen_t source_len; /* 0: the system chooses the source address */
+    struct wire_unreached unreached; /* opening a stream clears it */
+    socklen_t source_len;            /* 0: the system chooses the source address */
     struct sockaddr_storage source;
 };
 

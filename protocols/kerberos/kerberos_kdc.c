@@ -258,7 +258,7 @@ enum { KDC_CODE_SKEW = 37 };
 struct outcome kerberos_failure(krb5_context context, struct kdc *kdc, krb5_error_code code)
 {
     if (kdc->error)
-        return outcome_of_error(kdc->error);
+        return outcome_of_wire(&kdc->conversation->wire, kdc->error);
     int kdc_code = kdc_error_code(context, kdc);
     if (kdc_code == KDC_CODE_SKEW || (code == KRB5_KDCREP_SKEW && kdc->clock_difference))
         return clock_failure(kdc);

@@ -147,7 +147,8 @@ static struct outcome connect_to_dc(struct ldap_connection *connection)
     if (!error && ldaps)
         error = start_tls(connection);
     if (error)
-        return ldaps ? outcome_of_ldaps_error(error, dc->ports.ldaps) : outcome_of_error(error);
+        return ldaps ? outcome_of_ldaps_error(error, dc->ports.ldaps)
+                     : outcome_of_wire(&conversation->wire, error);
     return make_handle(connection);
 }
 

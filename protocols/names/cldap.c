@@ -91,7 +91,7 @@ static int read_done(BerElement *ber, int *code);
 static void cldap_reset(struct conversation *conversation);
 static struct outcome cldap_play(struct conversation *conversation, const void *compiled);
 static struct cldap_state *cldap_get_state(struct conversation *conversation);
-static struct outcome failure_outcome(const struct dc *dc, int error);
+static struct outcome failure_outcome(const struct conversation *conversation, int error);
 static struct outcome check_netlogon(const struct dc *dc, const struct cldap_netlogon *reply);
 
 const struct packet_player packet_players_cldap[] = {
@@ -482,8 +482,9 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
     int error = cldap_search(&conversation->wire, dc, &what, state, &known, find_netlogon, &found);
     if (known)
         return outcome_ok();
-    struct outcome outcome = error || found.error ? failure_outcome(dc, error ? error : found.error)
-                                                  : check_netlogon(dc, &reply);
+    struct outcome outcome = error || found.error
+                                 ? failure_outcome(conversation, error ? error : found.error)
+                                 : check_netlogon(dc, &reply);
     if (outcome.kind != OUTCOME_OK)
         forget_reply(state);
     return outcome;
@@ -501,14 +502,15 @@ static struct cldap_state *cldap_get_state(struct conversation *conversation)
     return state;
 }
 
-static struct outcome failure_outcome(const struct dc *dc, int error)
+static struct outcome failure_outcome(const struct conversation *conversation, int error)
 {
-    if (dc->options.generic_ldap &&
+    if (conversation->dc->options.generic_ldap &&
         (error == -ETIMEDOUT || error == -ECONNREFUSED || error == -ENOENT))
         return outcome_no_answer();
     if (error == -ENOENT)
         return outcome_failed("empty reply");
-    return error < 0 ? outcome_of_error(error) : outcome_failed("%s", ldap_err2string(error));
+    return error < 0 ? outcome_of_wire(&conversation->wire, error)
+                     : outcome_failed("%s", ldap_err2string(error));
 }
 
 /* Checks that the reply comes from the expected DC. */

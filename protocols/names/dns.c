@@ -251,7 +251,7 @@ static struct outcome dns_play(struct conversation *conversation, const void *co
         return outcome_failed("the domain is unknown");
     int count = send_query(&conversation->wire, dc, &query, draw_id(conversation), &rcode);
     if (count < 0)
-        return outcome_of_error(count);
+        return outcome_of_wire(&conversation->wire, count);
     if (rcode != ns_r_noerror && rcode != ns_r_nxdomain)
         return rcode_failure(rcode);
     if (count > 0 || !was_answered(dc, what.name, what.type))
@@ -314,7 +314,7 @@ static struct outcome dns_play_extra(struct conversation *conversation, const vo
     int rcode;
     int count = send_query(&conversation->wire, dc, query, draw_id(conversation), &rcode);
     if (count < 0)
-        return outcome_of_error(count);
+        return outcome_of_wire(&conversation->wire, count);
     if (query->expected && count == 0)
         return rcode ? rcode_failure(rcode) : outcome_failed("no answer record");
     if (!query->expected && count > 0)

@@ -40,7 +40,7 @@ static struct outcome tcp_open_port(struct conversation *conversation, uint16_t 
 {
     *out = NULL;
     int rc = open_port(conversation, port, out);
-    return rc ? outcome_of_error(rc) : outcome_ok();
+    return rc ? outcome_of_wire(&conversation->wire, rc) : outcome_ok();
 }
 
 static const struct rpc_transport_ops tcp_ops = {
@@ -206,7 +206,7 @@ struct outcome rpc_tcp_open(struct conversation *conversation,
     if (port) {
         int rc = open_port(conversation, port, out);
         if (rc != -ECONNREFUSED)
-            return rc ? outcome_of_error(rc) : outcome_ok();
+            return rc ? outcome_of_wire(&conversation->wire, rc) : outcome_ok();
     }
     struct outcome outcome = rpc_map_port(conversation, interface, &port);
     if (outcome.kind != OUTCOME_OK)

@@ -69,7 +69,7 @@ struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
     drop_connection(state);
     int rc = smb2_connection_open(&state->connection, conversation);
     if (rc)
-        return outcome_of_error(rc);
+        return outcome_of_wire(&conversation->wire, rc);
     struct outcome outcome = smb2_negotiate(state->connection, conversation, from_smb1);
     if (outcome.kind != OUTCOME_OK)
         drop_connection(state);

@@ -527,6 +527,8 @@ static const char *kerberos_hint(const struct dc *dc, const char *cause)
 {
     if (dc->admin_ccache || dc->options.prefer_kerberos)
         return "";
+    if (strstr(cause, "TCP port"))
+        return "";
     if (strstr(cause, "NTLM is disabled"))
         return "; use -K for Kerberos";
     /* A sub-code means that the server has checked name and password. */

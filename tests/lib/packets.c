@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -67,4 +68,12 @@ void packets_assert_failed(const char *what, struct outcome outcome, const char 
     print_error("%s: kind %d: \"%s\" instead of \"%s\"\n", what, (int)outcome.kind, outcome.cause,
                 cause);
     _fail(file, line);
+}
+
+void packets_assert_unreached(const char *what, struct outcome outcome, const char *cause,
+                              const char *transport, unsigned port, const char *file, int line)
+{
+    char text[OUTCOME_CAUSE_SIZE];
+    snprintf(text, sizeof text, "%s (%s port %u)", cause, transport, port);
+    packets_assert_failed(what, outcome, text, file, line);
 }

@@ -43,4 +43,11 @@ void packets_assert_ok(const char *what, struct outcome outcome, const char *fil
 void packets_assert_failed(const char *what, struct outcome outcome, const char *cause,
                            const char *file, int line);
 
+/* Fails the test unless an outcome is a failure with this cause and the port that it concerns. */
+#define assert_unreached(outcome_, cause_, transport_, port_)                                      \
+    packets_assert_unreached(#outcome_, (outcome_), (cause_), (transport_), (port_), __FILE__,     \
+                             __LINE__)
+void packets_assert_unreached(const char *what, struct outcome outcome, const char *cause,
+                              const char *transport, unsigned port, const char *file, int line);
+
 #endif
