@@ -29,6 +29,7 @@ static const char *out_of_range(const struct options_row *row, const char *value
 static const char *set_whole(const struct options_row *row, const char *value, void *target);
 static const char *parse_whole(const struct options_row *row, const char *value, uint64_t *out);
 static const char *options_set_text(const struct options_row *row, char *value, void *target);
+static const char *check_name(const char *value);
 static const char *set_secret(char *value, char **out);
 static const struct options_row *row_of(const struct options_table *table, int found);
 static int complain_of_letter(const struct options_table *table, int letter);
@@ -73,6 +74,9 @@ enum step options_read(const struct options_table *table, void *owner, int argc,
     options_scan(&scan, table, argc, argv);
     while (step == STEP_NEXT && options_next(&scan, &given, first))
         step = take_option(table, owner, &given, status);
+    for (int i = *first; i < argc && step == STEP_NEXT; i++)
+        if (!argv[i][0])
+            step = step_done(status, options_complain("an argument is empty; give a name instead"));
     return step;
 }
 
@@ -161,6 +165,7 @@ const char *options_apply(const struct options_row *row, void *owner, char *valu
     case OPTIONS_UNSIGNED:
         return set_whole(row, value, target);
     case OPTIONS_TEXT:
+    case OPTIONS_NAME:
     case OPTIONS_INPUT:
     case OPTIONS_OUTPUT:
     case OPTIONS_SECRET:
@@ -264,9 +269,23 @@ static const char *options_set_text(const struct options_row *row, char *value, 
     if (row->kind == OPTIONS_SECRET)
         return set_secret(value, target);
     *(const char **)target = value;
+    if (row->kind == OPTIONS_NAME)
+        return check_name(value);
     if (row->kind == OPTIONS_INPUT)
         return options_check_input(value);
     return row->kind == OPTIONS_OUTPUT ? options_check_output(value) : NULL;
+}
+
+static const char *check_name(const char *value)
+{
+    enum { NAME_MAX_BYTES = 255 };
+    if (strlen(value) > NAME_MAX_BYTES)
+        return options_wrong("\"%.60s...\" is too long: expected at most %d bytes", value,
+                             NAME_MAX_BYTES);
+    for (const char *c = value; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            return options_wrong("\"%s\" contains a control character", value);
+    return NULL;
 }
 
 static const char *set_secret(char *value, char **out)

@@ -25,6 +25,7 @@ enum options_kind {
     OPTIONS_INT,       /* int */
     OPTIONS_UNSIGNED,  /* unsigned */
     OPTIONS_TEXT,      /* const char *, not empty */
+    OPTIONS_NAME,      /* const char *, 1 to 255 bytes without control characters */
     OPTIONS_INPUT,     /* const char *, a readable file */
     OPTIONS_OUTPUT,    /* const char *, a writable file, or "-" */
     OPTIONS_SECRET,    /* char *, not empty; the argument is overwritten after it is copied */

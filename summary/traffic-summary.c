@@ -91,7 +91,7 @@ static const struct options_row rows[] = {
     {"slo", 0, "LEVEL", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "service level, as in success>=99%,p95<=200ms;\nmark the cells that miss it",
      traffic_summary_parse_slo},
-    {"by", 0, "LABEL", OPTIONS_TEXT, AT(by), 0, 0, 0, GROUP_CELLS,
+    {"by", 0, "LABEL", OPTIONS_NAME, AT(by), 0, 0, 0, GROUP_CELLS,
      "one row per value of a label instead of the grid", NULL},
     {"list-labels", 0, NULL, OPTIONS_FLAG, AT(list_labels), 0, 0, 0, GROUP_CELLS,
      "print the names of the results' labels, for --by", NULL},

@@ -60,6 +60,25 @@ traffic-sweep|out of range|--repeat: "0" is out of range: expected a number from
 traffic-learn|out of range|--max-details: "0" is out of range: expected a number from 1 to 100000|--max-details 0
 END
 
+# Values that are no names, that nobody reads to their end, or that are not there.
+long=$(printf '%05000d' 0)
+while IFS='|' read -r name what wanted arguments; do
+    # shellcheck disable=SC2086 # several arguments
+    run "$build/$name" ${arguments//LONG/$long}
+    is "$name, $what: status" $status 2
+    is "$name, $what: message" "$errors" "$name: $wanted"
+done <<END
+traffic-replay|a name that is too long|--realm: "${long:0:60}..." is too long: expected at most 255 bytes|--realm LONG m dc1
+traffic-replay|a name with a control character|--realm: "x?" contains a control character|--realm x$(printf '\001') m dc1
+traffic-replay|a packet that is too long|--only: neither the model nor this program knows a protocol "${long:0:119}...${long:0:39}"|--dry-run --only LONG examples/office.yaml
+traffic-summary|a name with a control character|--by: "x?" contains a control character|--by x$(printf '\001') y
+END
+for name in traffic-learn traffic-summary; do
+    run "$build/$name" ''
+    is "$name, an empty argument: status" $status 2
+    is "$name, an empty argument: message" "$errors" "$name: an argument is empty; give a name instead"
+done
+
 # A decimal comma in the caller's locale changes nothing.
 locale=$(locale -a 2>/dev/null | grep -iE '^(de|fr|es|it)_.*utf-?8$' | head -n 1)
 run env LC_ALL="${locale:-de_DE.UTF-8}" "$build/traffic-learn" --idle 0,5 x
