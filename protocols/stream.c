@@ -229,6 +229,11 @@ static int set_nodelay(struct stream *stream)
     return 0;
 }
 
+const char *stream_tls_refusal(const struct stream *stream)
+{
+    return tls_session_refusal(stream->tls);
+}
+
 int stream_tls_end_point(const struct stream *stream, uint8_t *hash, size_t *size)
 {
     return stream->tls ? tls_session_end_point(stream->tls, hash, size) : -ENOTCONN;

@@ -34,6 +34,9 @@ int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
  * certificates, compared with the server's. */
 int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_name);
 
+/* Why stream_start_tls() has returned -EKEYREJECTED ("it has expired"); static. */
+const char *stream_tls_refusal(const struct stream *stream);
+
 /* Writes the hash of the server's certificate that identifies the TLS session's end point (RFC 5929
  * 4.1). *size is the room in hash, then the hash's size. 0, -ENOTCONN: the stream has no TLS,
  * -EOPNOTSUPP: no hash is defined for this certificate, -ENOSPC, -ENOMEM. Not kept as a failure. */

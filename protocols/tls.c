@@ -193,6 +193,29 @@ static int tls_error(struct tls_session *session, ssize_t code, enum wire_event 
     }
 }
 
+const char *tls_session_refusal(const struct tls_session *session)
+{
+    static const struct {
+        unsigned bit;
+        const char *text;
+    } refusals[] = {
+        {GNUTLS_CERT_EXPIRED, TLS_EXPIRED},
+        {GNUTLS_CERT_NOT_ACTIVATED, TLS_NOT_YET_VALID},
+        {GNUTLS_CERT_REVOKED, "it is revoked"},
+        {GNUTLS_CERT_SIGNER_NOT_FOUND, TLS_UNKNOWN_AUTHORITY},
+        {GNUTLS_CERT_UNEXPECTED_OWNER, TLS_OTHER_NAME},
+        {GNUTLS_CERT_SIGNER_NOT_CA, "its issuer is no authority"},
+        {GNUTLS_CERT_INSECURE_ALGORITHM, "its signature algorithm is insecure"},
+        {GNUTLS_CERT_SIGNATURE_FAILURE, "its signature is wrong"},
+        {GNUTLS_CERT_PURPOSE_MISMATCH, "it is not for servers"},
+    };
+    unsigned status = gnutls_session_get_verify_cert_status(session->gnutls);
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+        if (status & refusals[i].bit)
+            return refusals[i].text;
+    return "it is invalid";
+}
+
 int tls_session_end_point(struct tls_session *session, uint8_t *hash, size_t *size)
 {
     gnutls_datum_t found = {0};

@@ -18,6 +18,12 @@
 struct tls;
 struct tls_session;
 
+/* Refusals of certificates that have a remedy. */
+#define TLS_EXPIRED           "it has expired"
+#define TLS_NOT_YET_VALID     "it is not yet valid"
+#define TLS_UNKNOWN_AUTHORITY "its authority is unknown"
+#define TLS_OTHER_NAME        "it is for another name"
+
 /* verify: check the server's certificate against ca_file (NULL: the system's authorities). NULL on
  * failure, with one line in error. Threads can share it, because it never changes. */
 struct tls *tls_new(bool verify, const char *ca_file, struct error *error);
@@ -32,6 +38,9 @@ int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const cha
 /* Continues the handshake. 0: done, -EAGAIN: wait for *event and call it again, -EKEYREJECTED:
  * certificate not accepted, -EPROTO: TLS failed, or the socket's errno. */
 int tls_session_handshake(struct tls_session *session, enum wire_event *event);
+
+/* Why the handshake ended with -EKEYREJECTED ("it has expired"); static. */
+const char *tls_session_refusal(const struct tls_session *session);
 
 /* The hash of the server's certificate, for stream_tls_end_point(). After the handshake. */
 int tls_session_end_point(struct tls_session *session, uint8_t *hash, size_t *size);

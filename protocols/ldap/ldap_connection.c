@@ -69,6 +69,7 @@ static const struct {
 static struct outcome connect_to_dc(struct ldap_connection *connection);
 static struct outcome outcome_of_ldaps_error(int error, uint16_t port);
 static int start_tls(struct ldap_connection *connection);
+static struct outcome refused_certificate(const struct ldap_connection *connection);
 static struct outcome make_handle(struct ldap_connection *connection);
 static int prepare_handle(struct ldap_connection *connection);
 static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc);
@@ -146,6 +147,8 @@ static struct outcome connect_to_dc(struct ldap_connection *connection)
                             (struct sockaddr *)&address, size);
     if (!error && ldaps)
         error = start_tls(connection);
+    if (error == -EKEYREJECTED)
+        return refused_certificate(connection);
     if (error)
         return ldaps ? outcome_of_ldaps_error(error, dc->ports.ldaps)
                      : outcome_of_wire(&conversation->wire, error);
@@ -225,7 +228,15 @@ struct outcome ldap_connection_start_tls(struct ldap_connection *connection)
     int error = ldap_input_pending(&connection->input) ? -EBADMSG : start_tls(connection);
     connection->error = error;
     connection->transport = LDAP_TRANSPORT_STARTTLS;
+    if (error == -EKEYREJECTED)
+        return refused_certificate(connection);
     return error ? outcome_of_error(error) : outcome_ok();
+}
+
+static struct outcome refused_certificate(const struct ldap_connection *connection)
+{
+    return outcome_failed("%s: %s", stream_error_text(-EKEYREJECTED),
+                          stream_tls_refusal(connection->stream));
 }
 
 enum ldap_transport ldap_connection_transport(const struct ldap_connection *connection)

@@ -7,6 +7,7 @@
 
 #include "base/message.h"
 #include "protocols/ldap/ldap_connection.h"
+#include "protocols/tls.h"
 
 static const struct {
     const char *part; /* of the cause */
@@ -27,6 +28,11 @@ static const struct {
      "searches had more answers than the server allows: their LDAP control "
      "1.2.840.113556.1.4.319 pages them where the server allows that (MaxPageSize in AD), else "
      "raise its limit for the test users (sizelimit in slapd)"},
+    {TLS_EXPIRED, "renew the server's certificate, or leave --tls-verify and --tls-ca out"},
+    {TLS_NOT_YET_VALID,
+     "compare the clocks of this machine and the server, or leave --tls-verify and --tls-ca out"},
+    {TLS_UNKNOWN_AUTHORITY, "give its authority's certificate with --tls-ca FILE"},
+    {TLS_OTHER_NAME, "name the server as its certificate does (NAME=ADDRESS)"},
     {LDAP_BINDINGS_CAUSE,
      "the server demands the channel bindings of its own certificate: connect to it directly, "
      "without a TLS proxy in between"},

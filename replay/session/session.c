@@ -122,6 +122,7 @@ static void session_measure(struct session *session)
         {session_check_play, "details and limits"},
         {session_want_accounts, "number of accounts"},
         {session_find_dc, "server"},
+        {session_check_certificate, "certificate"},
         {session_prepare_dns, "DNS"},
         {session_learn_sid, "domain SID"},
         {session_get_accounts, "accounts"},

@@ -73,6 +73,9 @@ enum step session_prepare_dns(struct session *session);
 enum step session_learn_sid(struct session *session);
 enum step session_derive_keys(struct session *session);
 enum step session_read_catalogue(struct session *session);
+enum step session_check_certificate(struct session *session);
+/* Whether binds of this run use TLS. */
+bool session_uses_tls(const struct session *session);
 enum step session_survey_files(struct session *session);
 enum step session_check_share(struct session *session);
 /* Prints how to remove the test accounts. */

@@ -20,7 +20,6 @@ static enum step make_result(struct session *session, struct result *result);
 static int list_skipped(struct session *session, const struct plan_count *counted);
 static void state_facts(const struct session *session, const struct plan_count *counted,
                         struct report_facts *facts);
-static bool uses_tls(const struct session *session);
 static bool form_uses_tls(const struct settings *settings, const struct model_details *form);
 static bool field_is(const struct packet_field *field, const char *key, const char *value);
 static enum step write_reports(struct session *session, const struct result *result);
@@ -119,13 +118,13 @@ static void state_facts(const struct session *session, const struct plan_count *
                                    .cpu_system = run->cpu_system,
                                    .timer_p99 = run->timer_p99,
                                    .busy = run->busiest,
-                                   .tls_used = uses_tls(session),
+                                   .tls_used = session_uses_tls(session),
                                    .timing_lost = session->timing_lost,
                                    .skipped = session->skipped,
                                    .skipped_count = session->skipped_count};
 }
 
-static bool uses_tls(const struct session *session)
+bool session_uses_tls(const struct session *session)
 {
     size_t count, bind = model_find_type(session->model, "ldap", "0");
     const struct model_type *type =

@@ -13,12 +13,14 @@
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/names/dns.h"
 #include "protocols/smb2/smb2_shared_files.h"
+#include "protocols/stream.h"
 #include "protocols/tls.h"
 #include "replay/accounts/account_file.h"
 #include "replay/accounts/account_removal.h"
 #include "replay/accounts/directory.h"
 #include "replay/accounts/discover.h"
 #include "replay/accounts/keys.h"
+#include "replay/session/remedies.h"
 #include "replay/session/session_private.h"
 
 static enum step report_other_domain(struct session *session);
@@ -249,6 +251,34 @@ enum step session_read_catalogue(struct session *session)
     if (error)
         return session_end_error(session, error);
     report_limit(session->dc);
+    return STEP_NEXT;
+}
+
+/* Without this check, a certificate that --tls-verify refuses would fail every bind of the run. A
+ * server without TLS is left to the run. */
+enum step session_check_certificate(struct session *session)
+{
+    static const enum ldap_transport transports[] = {LDAP_TRANSPORT_LDAPS, LDAP_TRANSPORT_STARTTLS};
+    const struct dc *dc = session->dc;
+    if (!dc->options.tls_verify || !session_uses_tls(session))
+        return STEP_NEXT;
+    for (size_t i = 0; i < sizeof transports / sizeof transports[0]; i++) {
+        struct directory probe;
+        struct ldap_connection *connection = NULL;
+        directory_prepare(&probe, dc, wire_blocking_waiter());
+        probe.conversation.wire.deadline = operation_deadline(session);
+        struct outcome outcome =
+            ldap_connection_open(&connection, &probe.conversation, transports[i]);
+        ldap_connection_close(connection);
+        directory_close(&probe);
+        const char *refused = stream_error_text(-EKEYREJECTED), *remedy;
+        if (outcome.kind != OUTCOME_FAILED || strncmp(outcome.cause, refused, strlen(refused)) != 0)
+            continue;
+        remedy = remedies_find(outcome.cause);
+        return session_end(session, EXIT_FAILED, "%s: %s%s%s",
+                           dc->dns_name ? dc->dns_name : dc->given, outcome.cause,
+                           remedy ? "; " : "", remedy ? remedy : "");
+    }
     return STEP_NEXT;
 }
 

@@ -11,8 +11,11 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <gnutls/x509.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -26,6 +29,7 @@
 #include "tests/lib/bytes.h"
 #include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/servers/ntlm_acceptor.h"
+#include "tests/lib/temporary.h"
 #include "tests/lib/test_random.h"
 
 /* Self-signed certificates of dc1.samdom.example.com, valid until 2126, and their bindings. */
@@ -281,6 +285,87 @@ static void binds_in_clear_send_no_channel_bindings(void **state)
     assert_null(av_value(&script, 9, &size));
 }
 
+/* A certificate that signs itself; its times are relative to now, in seconds. */
+static gnutls_certificate_credentials_t make_certificate(time_t from, time_t until, char **pem)
+{
+    gnutls_x509_privkey_t key;
+    gnutls_x509_crt_t certificate;
+    gnutls_certificate_credentials_t credentials;
+    gnutls_datum_t text;
+    gnutls_x509_privkey_init(&key);
+    assert_int_equal(gnutls_x509_privkey_generate(
+                         key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0),
+                     0);
+    gnutls_x509_crt_init(&certificate);
+    gnutls_x509_crt_set_version(certificate, 3);
+    gnutls_x509_crt_set_serial(certificate, "\x01", 1);
+    gnutls_x509_crt_set_activation_time(certificate, time(NULL) + from);
+    gnutls_x509_crt_set_expiration_time(certificate, time(NULL) + until);
+    gnutls_x509_crt_set_dn(certificate, "CN=dc1.samdom.example.com", NULL);
+    gnutls_x509_crt_set_basic_constraints(certificate, 1, -1);
+    gnutls_x509_crt_set_subject_alt_name(certificate, GNUTLS_SAN_DNSNAME, "dc1.samdom.example.com",
+                                         22, GNUTLS_FSAN_SET);
+    gnutls_x509_crt_set_key(certificate, key);
+    assert_int_equal(gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0), 0);
+    gnutls_certificate_allocate_credentials(&credentials);
+    assert_int_equal(gnutls_certificate_set_x509_key(credentials, &certificate, 1, key), 0);
+    assert_int_equal(gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &text), 0);
+    *pem = strndup((char *)text.data, text.size);
+    gnutls_free(text.data);
+    gnutls_x509_crt_deinit(certificate);
+    gnutls_x509_privkey_deinit(key);
+    return credentials;
+}
+
+/* Connects with verification to a server whose certificate is valid from and until these times;
+ * authority NULL: the certificate itself. */
+static void check_certificate(time_t from, time_t until, const char *name, const char *authority,
+                              const char *cause)
+{
+    char *pem;
+    struct error error = {0};
+    struct script script = {.server = {.reply = answer_bind, .cut_after = SIZE_MAX}};
+    script.server.tls = make_certificate(from, until, &pem);
+    script.server.context = &script;
+    ldap_server_start(&script.server);
+    struct dc *dc = ldap_server_dc(&script.server);
+    char *path = file_in_tmp("authority.pem", authority ? authority : pem);
+    dc->dns_name = strdup(name);
+    dc->tls = tls_new(true, path, &error);
+    assert_non_null(dc->tls);
+    struct conversation conversation = {
+        .wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + 10000000000},
+        .dc = dc,
+        .random = test_random_zero};
+    struct ldap_connection *connection = NULL;
+    struct outcome outcome = ldap_connection_open(&connection, &conversation, LDAP_TRANSPORT_LDAPS);
+    assert_string_equal(outcome.cause, cause);
+    ldap_connection_close(connection);
+    ldap_server_stop(&script.server);
+    gnutls_certificate_free_credentials(script.server.tls);
+    tls_free(dc->tls);
+    dc->tls = NULL;
+    dc_free(dc);
+    unlink(path);
+    free(path);
+    free(pem);
+}
+
+static void a_refused_certificate_is_explained(void **state)
+{
+    (void)state;
+    static const char name[] = "dc1.samdom.example.com";
+    check_certificate(-60, 3600, name, NULL, "");
+    check_certificate(-7200, -3600, name, NULL, "certificate not accepted: it has expired");
+    check_certificate(3600, 7200, name, NULL, "certificate not accepted: it is not yet valid");
+    check_certificate(-60, 3600, "dc2.samdom.example.com", NULL,
+                      "certificate not accepted: it is for another name");
+    check_certificate(-60, 3600, "127.0.0.1", NULL,
+                      "certificate not accepted: it is for another name");
+    check_certificate(-60, 3600, name, sha256_certificate,
+                      "certificate not accepted: its authority is unknown");
+}
+
 static int group_set_up(void **state)
 {
     (void)state;
@@ -297,6 +382,7 @@ int main(void)
         cmocka_unit_test(a_bind_in_clear_needs_a_right_mech_list_mic),
         cmocka_unit_test(binds_in_tls_send_channel_bindings),
         cmocka_unit_test(binds_in_clear_send_no_channel_bindings),
+        cmocka_unit_test(a_refused_certificate_is_explained),
     };
     return cmocka_run_group_tests_name("ldap_tls", tests, group_set_up, NULL);
 }

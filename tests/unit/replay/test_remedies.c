@@ -21,6 +21,10 @@ static void causes_have_remedies(void **state)
         {"unavailable (StartTLS)", "refuses StartTLS: give it a certificate"},
         {"strongerAuthRequired (without TLS)", "leave --plain-simple-bind out"},
         {"strongerAuthRequired (SASL inside TLS)", "allow_sasl_over_tls"},
+        {"certificate not accepted: it has expired", "renew"},
+        {"certificate not accepted: it is not yet valid", "clocks"},
+        {"certificate not accepted: its authority is unknown", "--tls-ca FILE"},
+        {"certificate not accepted: it is for another name", "NAME=ADDRESS"},
         {"sizeLimitExceeded", "1.2.840.113556.1.4.319 pages them"},
         {"invalidCredentials (data 80090346: wrong TLS channel bindings)", "without a TLS proxy"},
     };
