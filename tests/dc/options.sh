@@ -108,6 +108,7 @@ value_is "-t: as many in the window as were counted" "done_ok + done_failed" \
 rm -f "$TMPDIR/timing"
 play -v --source 127.99.0.0/24
 run_is_good "--source"
+like "-v: the server's facts, without an empty one at the end" "$errors" '^traffic-replay: server at .*; base DN DC=[^;]*$'
 play -D 30 --tls-verify --stop-on-any-error
 is "--stop-on-any-error: exit status" "$status" 1
 play --tls-verify --log-failures 2

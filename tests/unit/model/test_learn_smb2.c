@@ -151,6 +151,22 @@ static void test_rpc_over_tcp(void **state)
     assert_int_equal(learn_bench_counted(bench, LEARN_UNKNOWN_RPC), 1);
 }
 
+/* The opnum of a fragment that continues a call belongs to that call, not to the next one in the
+ * frame. A call whose opnum is cut off is not opnum 0. */
+static void fragments_and_cut_calls_have_no_other_opnum(void **state)
+{
+    struct learn_bench *bench = *state;
+    learn_bench_take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "11"},
+                                   {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, SRVSVC}));
+    learn_bench_take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0" AND "0"},
+                                   {LEARN_LINE_RPC_FIRST, "0" AND "1"},
+                                   {LEARN_LINE_RPC_OPNUM, "29" AND "15"},
+                                   {LEARN_LINE_RPC_CONTEXT, "0" AND "0"}));
+    learn_bench_take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"},
+                                   {LEARN_LINE_RPC_FIRST, "1"}, {LEARN_LINE_RPC_CONTEXT, "0"}));
+    assert_string_equal(learn_bench_requests(bench), "dcerpc:11\nsrvsvc:15\ndcerpc:0\n");
+}
+
 /* Each level in the ranges that have levels, and a few between them. */
 static unsigned next_level(unsigned level)
 {
@@ -210,8 +226,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, learn_bench_set_up, learn_bench_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_session_setup),   TEST(test_compound),     TEST(test_shares_and_files),
-        TEST(test_rpc_over_a_pipe), TEST(test_rpc_over_tcp), TEST(test_levels_are_those_played),
+        TEST(test_session_setup),
+        TEST(test_compound),
+        TEST(test_shares_and_files),
+        TEST(test_rpc_over_a_pipe),
+        TEST(test_rpc_over_tcp),
+        TEST(test_levels_are_those_played),
+        TEST(fragments_and_cut_calls_have_no_other_opnum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -556,6 +556,7 @@ static void forged_frames_are_refused(void **state)
 
 /* Returned by the next call of each of these functions of libldap and libsasl, if not 0. */
 static int next_ldap_create, next_ldap_init_fd, next_ldap_set_option, next_sasl_client_init;
+static int next_ldap_parse_result;
 
 static int take_result(int *next)
 {
@@ -584,6 +585,17 @@ int ldap_set_option(LDAP *handle, int option, const void *value)
         (int (*)(LDAP *, int, const void *))dlsym(RTLD_NEXT, "ldap_set_option");
     int result = option == LDAP_OPT_REFERRALS ? take_result(&next_ldap_set_option) : 0;
     return result ? result : real(handle, option, value);
+}
+
+int ldap_parse_result(LDAP *handle, LDAPMessage *message, int *code, char **matched,
+                      char **diagnostic, char ***referrals, LDAPControl ***controls, int free_it)
+{
+    int (*real)(LDAP *, LDAPMessage *, int *, char **, char **, char ***, LDAPControl ***, int) =
+        (int (*)(LDAP *, LDAPMessage *, int *, char **, char **, char ***, LDAPControl ***,
+                 int))dlsym(RTLD_NEXT, "ldap_parse_result");
+    int result = take_result(&next_ldap_parse_result);
+    return result ? result
+                  : real(handle, message, code, matched, diagnostic, referrals, controls, free_it);
 }
 
 int sasl_client_init(const sasl_callback_t *callbacks)
@@ -636,6 +648,25 @@ static void a_failure_to_open_has_its_own_cause(void **state)
     ldap_server_stop(&server);
 }
 
+/* libldap reports a lack of memory like a reply that it cannot parse. */
+static void a_lack_of_memory_is_no_malformed_reply(void **state)
+{
+    (void)state;
+    static const struct {
+        int result;
+        const char *cause;
+    } failures[] = {{LDAP_NO_MEMORY, "out of memory"}, {LDAP_DECODING_ERROR, "malformed reply"}};
+    struct ldap_server server = {.reply = three_entries, .cut_after = SIZE_MAX};
+    ldap_server_start(&server);
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+        next_ldap_parse_result = failures[i].result;
+        struct outcome outcome = search_once(&server, TIMEOUT, NULL);
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        assert_string_equal(outcome.cause, failures[i].cause);
+    }
+    ldap_server_stop(&server);
+}
+
 /* libsasl and libldap look up this host's name unless it looks like an address. */
 static void host_name_is_not_looked_up(void **state)
 {
@@ -678,6 +709,7 @@ int main(void)
         cmocka_unit_test(forged_frames_are_refused),
         cmocka_unit_test(a_failure_to_start_names_the_library),
         cmocka_unit_test(a_failure_to_open_has_its_own_cause),
+        cmocka_unit_test(a_lack_of_memory_is_no_malformed_reply),
         cmocka_unit_test(host_name_is_not_looked_up),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -42,6 +42,8 @@ static void both_formats_are_read(void **state)
         {"joe, secret \n", "joe", " secret "},
         {"# comment\n\njoe,s\n", "joe", "s"},
         {"joe,#s\n", "joe", "#s"},
+        {"\xef\xbb\xbfjoe,s\n", "joe", "s"}, /* a byte order mark */
+        {"\xef\xbb\xbf# comment\njoe,s\n", "joe", "s"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct account_file file;

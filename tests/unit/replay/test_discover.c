@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/wire.h"
+#include "replay/accounts/directory.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
 #include "tests/lib/servers/ldap_server.h"
@@ -337,11 +338,27 @@ static void a_naming_context_with_data_is_chosen(void **state)
     ldap_server_stop(&server);
 }
 
+/* The environment of a lab's DC contains a name, which another LDAP server refuses. */
+static void a_server_that_is_no_dc_needs_a_dn(void **state)
+{
+    (void)state;
+    static const char hint[] =
+        "; --server ldap needs a DN as the user (-U, -A or TRAFFIC_REPLAY_USER)";
+    struct dc dc = {.admin.name = strdup("Administrator")};
+    assert_string_equal(directory_logon_hint(&dc), "");
+    dc.options.generic_ldap = true;
+    assert_string_equal(directory_logon_hint(&dc), hint);
+    strcpy(dc.admin.name, "cn=admin");
+    assert_string_equal(directory_logon_hint(&dc), "");
+    free(dc.admin.name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_learned),
         cmocka_unit_test(options_override),
+        cmocka_unit_test(a_server_that_is_no_dc_needs_a_dn),
         cmocka_unit_test(servers_that_are_not_dcs),
         cmocka_unit_test(nothing_listens),
         cmocka_unit_test(silence_has_an_end),

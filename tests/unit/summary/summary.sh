@@ -59,6 +59,11 @@ is "--csv" "$output" 'r,S,metric,runs,mean,min,max,mixed,spoiled
 4,5,ok,1,119.066,119.066,119.066,false,0
 8,10,ok,1,110.525,110.525,110.525,false,0'
 
+{ printf '\xef\xbb\xbf'; cat "$runs/dc1_r4_S5.txt"; } >"$work/dc1_r4_S5.txt"
+run "$program" --csv "$work/dc1_r4_S5.txt"
+is "a text result with a byte order mark" "$(tail -n 1 <<<"$output")" '4,5,ok,1,119.066,119.066,119.066,false,0'
+rm "$work/dc1_r4_S5.txt"
+
 run "$program" --json -m planned "$runs"
 holds "--json is JSON" python3 -c '
 import json, sys
