@@ -25,7 +25,8 @@ struct removal {
     struct account_set set;
     struct removal_object *objects;
     size_t count;
-    uint64_t counts[ACCOUNT_KINDS + 1]; /* by kind; the last one: other objects */
+    uint64_t counts[ACCOUNT_KINDS + 1];      /* by kind; the last one: other objects */
+    char marker[PASSWORD_STORE_MARKER_SIZE]; /* of the accounts' password */
     struct error *error;
 };
 
@@ -47,19 +48,19 @@ static void removal_clear_list(struct removal *removal);
 int account_removal_run(const struct settings *settings, struct dc *dc, bool *removed,
                         struct error *error)
 {
+    const struct password_store_id id = {dc->dns_domain, dc->domain_sid, settings->instance_id};
     struct removal removal = {.dc = dc, .error = error};
     int result = removal_start(&removal, settings);
     *removed = false;
     if (!result)
         result = removal_list(&removal);
-    if (!result && (*removed = removal.set.exists))
+    if (!result && (*removed = removal.set.exists)) {
+        password_store_migrate(&id, NULL, removal.marker);
         result = remove_all(&removal);
+    }
     if (!result) {
-        /* Removes the parent after the last instance: without the tree-delete control, only an
-         * empty OU can be deleted. A refusal means that other instances exist, or that none ever
-         * existed. */
-        (void)directory_delete(&removal.admin, removal.set.parent_dn, NULL);
-        result = password_store_remove(dc->dns_domain, settings->instance_id);
+        account_set_remove_parent(&removal.set, &removal.admin);
+        result = password_store_remove(&id);
         if (result)
             error_set(error, result, "cannot remove the stored password: %s", strerror(-result));
     }
@@ -102,7 +103,7 @@ static int removal_check(struct removal *removal, int result, const char *what)
 /* Reads what is below the instance's OU: groups first, then children before their parents. */
 static int removal_list(struct removal *removal)
 {
-    static const char *const attributes[] = {"sAMAccountName", NULL};
+    static const char *const attributes[] = {"sAMAccountName", "description", NULL};
     const struct directory_search search = {.base = removal->set.instance_dn,
                                             .scope = LDAP_SCOPE_SUBTREE,
                                             .filter = "(objectClass=*)",
@@ -134,6 +135,11 @@ static int keep_object(void *context, LDAP *handle, LDAPMessage *entry)
         grown[removal->count++] = (struct removal_object){
             .dn = strdup(dn), .depth = depth_of(dn), .group = ours && kind == ACCOUNT_GROUP};
         removal->counts[ours ? kind : ACCOUNT_KINDS]++;
+    }
+    if (self) {
+        char *description = directory_text(handle, entry, "description");
+        account_set_parse_marker(description, removal->marker);
+        free(description);
     }
     bool failed = !self && (!grown || !grown[removal->count - 1].dn);
     ldap_memfree(dn);

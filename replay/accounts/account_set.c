@@ -26,6 +26,9 @@ LDAPControl account_set_dacl_control = {
 
 static int note_instance(void *context, LDAP *handle, LDAPMessage *entry);
 static int note_entry(void *context, LDAP *handle, LDAPMessage *entry);
+static void note_renamed(struct account_set *set, LDAP *handle, LDAPMessage *entry,
+                         const char *name);
+static int note_parent(void *context, LDAP *handle, LDAPMessage *entry);
 static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind);
 
 int account_set_init(struct account_set *set, const char *base_dn, int instance)
@@ -48,6 +51,7 @@ void account_set_clear(struct account_set *set)
     free(set->instance_dn);
     free(set->description);
     free(set->descriptor);
+    free(set->renamed);
     for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
         free(set->there[kind].flags);
     *set = (struct account_set){0};
@@ -98,10 +102,27 @@ static int note_entry(void *context, LDAP *handle, LDAPMessage *entry)
     uint32_t number;
     int error = 0;
     char *name = directory_text(handle, entry, "sAMAccountName");
-    if (name && account_set_parse(set, name, &kind, &number))
+    if (name && account_set_parse(set, name, &kind, &number)) {
         error = account_set_note(set, kind, number, flags_of(handle, entry, kind));
+        note_renamed(set, handle, entry, name);
+    }
     free(name);
     return error;
+}
+
+/* Keeps the first account whose CN is not its sAMAccountName: its DN would be wrong. */
+static void note_renamed(struct account_set *set, LDAP *handle, LDAPMessage *entry,
+                         const char *name)
+{
+    size_t length = strcspn(name, "$");
+    char *dn = set->renamed ? NULL : ldap_get_dn(handle, entry);
+    bool same = dn && strncasecmp(dn, "CN=", 3) == 0 && strncasecmp(dn + 3, name, length) == 0 &&
+                dn[3 + length] == ',';
+    if (dn && !same) {
+        set->renamed = strdup(dn);
+        snprintf(set->renamed_name, sizeof set->renamed_name, "%.*s", (int)length, name);
+    }
+    ldap_memfree(dn);
 }
 
 /* pwdLastSet is 0 or missing if the password was never set. */
@@ -113,6 +134,37 @@ static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind
     uint8_t flags = set && strcmp(set, "0") != 0 ? 0 : ACCOUNT_LACKS_PASSWORD;
     free(set);
     return flags;
+}
+
+void account_set_parse_marker(const char *description, char marker[ACCOUNT_SET_MARKER_SIZE])
+{
+    if (!description || sscanf(description, "traffic-replay password=%64[0-9a-f]", marker) != 1 ||
+        strlen(marker) != ACCOUNT_SET_MARKER_SIZE - 1)
+        marker[0] = '\0';
+}
+
+void account_set_remove_parent(const struct account_set *set, struct directory *directory)
+{
+    static const char *const attributes[] = {"description", NULL};
+    bool ours = false;
+    const struct directory_search search = {.base = set->parent_dn,
+                                            .scope = LDAP_SCOPE_BASE,
+                                            .filter = "(objectClass=*)",
+                                            .attributes = attributes,
+                                            .entry = note_parent,
+                                            .context = &ours};
+    /* Without the tree-delete control, only an empty OU can be deleted. A refusal means that other
+     * instances exist. */
+    if (directory_search(directory, &search) == 0 && ours)
+        (void)directory_delete(directory, set->parent_dn, NULL);
+}
+
+static int note_parent(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    char *description = directory_text(handle, entry, "description");
+    *(bool *)context = description && strcmp(description, ACCOUNT_SET_PARENT_DESCRIPTION) == 0;
+    free(description);
+    return 0;
 }
 
 bool account_set_has(const struct account_set *set, enum account_kind kind, uint32_t number)

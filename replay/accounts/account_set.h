@@ -31,14 +31,16 @@ struct account_presence {
     uint8_t *flags;
     uint64_t count;
 };
-enum account_flag { ACCOUNT_THERE = 1, ACCOUNT_LACKS_PASSWORD = 2 };
+enum account_flag { ACCOUNT_THERE = 1, ACCOUNT_LACKS_PASSWORD = 2, ACCOUNT_CREATED = 4 };
 
 struct account_set {
     int instance;
-    char *parent_dn;     /* OU=traffic_replay,... */
-    char *instance_dn;   /* OU=instance-I,... */
-    bool exists;         /* the instance's OU exists */
-    char *description;   /* of the OU, or NULL */
+    char *parent_dn;   /* OU=traffic_replay,... */
+    char *instance_dn; /* OU=instance-I,... */
+    bool exists;       /* the instance's OU exists */
+    char *description; /* of the OU, or NULL */
+    char *renamed; /* DN of an account whose name in the OU is not its sAMAccountName; or NULL */
+    char renamed_name[ACCOUNT_NAME_SIZE];
     uint8_t *descriptor; /* of the OU, with its DACL only */
     size_t descriptor_size;
     struct account_presence there[ACCOUNT_KINDS];
@@ -51,6 +53,15 @@ void account_set_clear(struct account_set *set);
 /* Reads the instance's OU, then everything in it with one paged search. Returns what
  * directory_search() returns; 0 if the OU does not exist. */
 int account_set_read(struct account_set *set, struct directory *directory);
+
+/* The marker of the password (password_store.h) in the description of the instance's OU, or "". */
+enum { ACCOUNT_SET_MARKER_SIZE = 65 };
+void account_set_parse_marker(const char *description, char marker[ACCOUNT_SET_MARKER_SIZE]);
+
+/* The description of OU=traffic_replay, if this program has created it. */
+#define ACCOUNT_SET_PARENT_DESCRIPTION "created by traffic-replay"
+/* Removes OU=traffic_replay if this program has created it and it is empty. */
+void account_set_remove_parent(const struct account_set *set, struct directory *directory);
 
 /* Whether the account was found to exist. */
 bool account_set_has(const struct account_set *set, enum account_kind kind, uint32_t number);

@@ -252,7 +252,7 @@ static int finish_account(struct account_steps *steps, struct directory *directo
         result = take_over(steps, directory, step, dn);
     if (!result && kind == ACCOUNT_USER && !steps->user_dacl)
         result = extend_dacl(steps, directory, dn);
-    return result ? result : account_set_note(steps->set, kind, step->number, 0);
+    return result ? result : account_set_note(steps->set, kind, step->number, ACCOUNT_CREATED);
 }
 
 /* Another process has created the account in the meantime, possibly with another password; or

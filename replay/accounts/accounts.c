@@ -35,6 +35,12 @@ struct accounts_state {
     uint64_t memberships;
 };
 
+/* Memberships in groups whose DN ends with group_base. */
+struct member_count {
+    const char *group_base;
+    uint64_t count;
+};
+
 struct accounts_work {
     const struct settings *settings;
     const struct accounts_wanted *wanted;
@@ -46,6 +52,7 @@ struct accounts_work {
     const char *password;
     struct accounts_state state;
     char marker[PASSWORD_STORE_MARKER_SIZE]; /* of the password the accounts need */
+    bool added;                              /* this call has created the instance's OU */
     struct error *error;
 };
 
@@ -55,6 +62,7 @@ static void parse_state(const char *description, struct accounts_state *state);
 static int check_request(struct accounts_work *work, int result, const char *what,
                          const char *name);
 static int ask_when_first(struct accounts_work *work);
+static int search_parent(struct accounts_work *work);
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry);
 static int ask_user(struct accounts_work *work);
 static uint32_t number_wanted(const struct accounts_wanted *wanted, enum account_kind kind);
@@ -68,18 +76,23 @@ static int reset_passwords(struct accounts_work *work);
 static int add_step(struct accounts_work *work, int step, int kind, uint32_t number);
 static int write_state(struct accounts_work *work);
 static int create_missing(struct accounts_work *work);
+static int forget_memberships(struct accounts_work *work);
 static uint64_t count_missing(const struct accounts_work *work, enum account_kind kind,
                               uint32_t wanted);
 static int create_memberships(struct accounts_work *work);
-static void warn_of_kept(const struct accounts_work *work);
+static bool created_again(const struct accounts_work *work, enum account_kind kind, uint32_t first);
+static void warn_of_kept(struct accounts_work *work);
+static int count_memberships(void *context, LDAP *handle, LDAPMessage *entry);
 static int add_member_steps(struct accounts_work *work, struct memberships *made);
 static uint64_t keep_new_pairs(const struct accounts_work *work, struct memberships *made,
                                uint32_t group);
+static bool is_created(const struct accounts_work *work, enum account_kind kind, uint32_t number);
 static int accounts_start(struct accounts_work *work, const struct settings *settings,
                           struct dc *dc, struct error *error);
 static int fill_dc(struct accounts_work *work, uint32_t clients);
 static int accounts_fill_account(const struct accounts_work *work, enum account_kind kind,
                                  uint32_t number, struct account *account);
+static void undo_units(struct accounts_work *work);
 static void accounts_finish(struct accounts_work *work);
 
 static const double default_groups_per_user = 5;
@@ -146,6 +159,8 @@ int accounts_ensure(const struct settings *settings, const struct accounts_wante
         result = phases[i](&work);
     if (!result)
         result = fill_dc(&work, clients);
+    else if (work.added)
+        undo_units(&work);
     accounts_finish(&work);
     return result;
 }
@@ -154,15 +169,18 @@ static int read_existing(struct accounts_work *work)
 {
     int result = account_set_read(&work->set, &work->admin);
     parse_state(work->set.description, &work->state);
+    if (!result && work->set.renamed)
+        return error_set(work->error, -EACCES,
+                         "%s has been renamed to %s; rename it back, or remove the accounts with "
+                         "-c -I %d",
+                         work->set.renamed_name, work->set.renamed, work->set.instance);
     return check_request(work, result, "read", work->set.instance_dn);
 }
 
 static void parse_state(const char *description, struct accounts_state *state)
 {
     *state = (struct accounts_state){.marker = ""};
-    char marker[PASSWORD_STORE_MARKER_SIZE];
-    if (description && sscanf(description, "traffic-replay password=%64[0-9a-f]", marker) == 1)
-        memcpy(state->marker, marker, sizeof marker);
+    account_set_parse_marker(description, state->marker);
     const char *done = description ? strstr(description, " users=") : NULL;
     if (!done || sscanf(done, " users=%" SCNu32 " groups=%" SCNu32 " memberships=%" SCNu64,
                         &state->users, &state->groups, &state->memberships) != 3)
@@ -182,18 +200,24 @@ static int check_request(struct accounts_work *work, int result, const char *wha
 /* Asks before the first accounts in a domain are created: OU=traffic_replay does not exist yet. */
 static int ask_when_first(struct accounts_work *work)
 {
+    if (work->set.exists || work->settings->yes)
+        return 0;
+    int result = search_parent(work);
+    if (result == LDAP_NO_SUCH_OBJECT)
+        return ask_user(work);
+    return check_request(work, result, "search for", work->set.parent_dn);
+}
+
+/* LDAP_SUCCESS: OU=traffic_replay exists; LDAP_NO_SUCH_OBJECT; or what went wrong. */
+static int search_parent(struct accounts_work *work)
+{
     static const char *const nothing[] = {LDAP_NO_ATTRS, NULL};
     const struct directory_search parent = {.base = work->set.parent_dn,
                                             .scope = LDAP_SCOPE_BASE,
                                             .filter = "(objectClass=*)",
                                             .attributes = nothing,
                                             .entry = ignore_entry};
-    if (work->set.exists || work->settings->yes)
-        return 0;
-    int result = directory_search(&work->admin, &parent);
-    if (result == LDAP_NO_SUCH_OBJECT)
-        return ask_user(work);
-    return check_request(work, result, "search for", work->set.parent_dn);
+    return directory_search(&work->admin, &parent);
 }
 
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
@@ -245,8 +269,10 @@ static int choose_password(struct accounts_work *work)
 {
     const char *fixed = work->settings->fixed_password;
     struct error reason;
-    int result = password_store_open(work->dc->dns_domain, work->settings->instance_id,
-                                     &work->store, &reason);
+    const struct password_store_id id = {work->dc->dns_domain, work->dc->domain_sid,
+                                         work->settings->instance_id};
+    password_store_migrate(&id, fixed, work->state.marker);
+    int result = password_store_open(&id, &work->store, &reason);
     if (result && !fixed)
         return error_set(work->error, result == -ENOMEM ? result : -EINVAL, "%s", reason.text);
     if (result) {
@@ -273,6 +299,7 @@ static int create_units(struct accounts_work *work)
     memcpy(work->state.marker, work->marker, sizeof work->state.marker);
     print_state(&work->state, text);
     int result = add_units(work, text);
+    work->added = !result;
     if (!result)
         result = check_request(work, account_set_read(&work->set, &work->admin), "read",
                                work->set.instance_dn);
@@ -292,13 +319,15 @@ static void print_state(const struct accounts_state *state, char text[DESCRIPTIO
 }
 
 /* Adds both units. Tries again if the upper one disappeared in between, because another instance
- * was removed. */
+ * was removed. An administrator of the upper one may not be able to add it. */
 static int add_units(struct accounts_work *work, const char *description)
 {
     enum { TRIES = 3 };
     int result = LDAP_NO_SUCH_OBJECT;
     for (int i = 0; i < TRIES && result == LDAP_NO_SUCH_OBJECT; i++) {
-        result = add_unit(work, work->set.parent_dn, NULL);
+        result = search_parent(work);
+        if (result)
+            result = add_unit(work, work->set.parent_dn, ACCOUNT_SET_PARENT_DESCRIPTION);
         if (result)
             return check_request(work, result, "add", work->set.parent_dn);
         result = add_unit(work, work->set.instance_dn, description);
@@ -396,7 +425,7 @@ static int write_state(struct accounts_work *work)
 
 static int create_missing(struct accounts_work *work)
 {
-    int result = 0;
+    int result = forget_memberships(work);
     for (int kind = 0; kind < ACCOUNT_KINDS; kind++) {
         uint32_t wanted = number_wanted(work->wanted, (enum account_kind)kind);
         if (count_missing(work, (enum account_kind)kind, wanted) == 0)
@@ -406,6 +435,23 @@ static int create_missing(struct accounts_work *work)
                 result = add_step(work, ACCOUNT_STEP_CREATE, kind, n);
     }
     return result ? result : account_steps_run(&work->steps, "Accounts created", work->error);
+}
+
+/* Users and groups that are created again have no memberships. If this call is interrupted before
+ * it adds them, the next one must not believe that they exist. */
+static int forget_memberships(struct accounts_work *work)
+{
+    struct accounts_state kept = work->state;
+    uint32_t users = work->wanted->users, groups = work->wanted->groups;
+    uint64_t missing =
+        count_missing(work, ACCOUNT_USER, users < kept.users ? users : kept.users) +
+        count_missing(work, ACCOUNT_GROUP, groups < kept.groups ? groups : kept.groups);
+    if (missing == 0)
+        return 0;
+    work->state.users = work->state.groups = 0;
+    int result = write_state(work);
+    work->state = kept;
+    return result;
 }
 
 static uint64_t count_missing(const struct accounts_work *work, enum account_kind kind,
@@ -421,16 +467,22 @@ static int create_memberships(struct accounts_work *work)
 {
     const struct accounts_wanted *wanted = work->wanted;
     struct accounts_state *state = &work->state;
-    if (wanted->users <= state->users && wanted->groups <= state->groups) {
+    bool grown = wanted->users > state->users || wanted->groups > state->groups;
+    bool again = created_again(work, ACCOUNT_USER, state->users) ||
+                 created_again(work, ACCOUNT_GROUP, state->groups);
+    if (!grown && !again) {
         warn_of_kept(work);
         return 0;
     }
+    /* The same numbers give the memberships that accounts created again have lost. */
     struct memberships_wish wish = {
         .instance = (uint64_t)work->settings->instance_id,
         .users = wanted->users > state->users ? wanted->users : state->users,
         .groups = wanted->groups > state->groups ? wanted->groups : state->groups,
-        .memberships = wanted->memberships,
+        .memberships = grown ? wanted->memberships : state->memberships,
         .max_members = wanted->max_members};
+    if (wish.memberships > memberships_most(&wish))
+        wish.max_members = 0;
     struct memberships made;
     int result = memberships_make(&wish, &made);
     if (result)
@@ -450,16 +502,49 @@ static int create_memberships(struct accounts_work *work)
     return write_state(work);
 }
 
+/* Whether this call has created an account of this kind with one of the first numbers. */
+static bool created_again(const struct accounts_work *work, enum account_kind kind, uint32_t first)
+{
+    for (uint32_t n = 1; n <= first && n <= work->set.there[kind].size; n++)
+        if (is_created(work, kind, n))
+            return true;
+    return false;
+}
+
 /* Warns about options for memberships that differ from the existing ones. */
-static void warn_of_kept(const struct accounts_work *work)
+static void warn_of_kept(struct accounts_work *work)
 {
     const struct settings *settings = work->settings;
-    if ((settings->group_memberships_given || settings->average_groups_per_user > 0 ||
-         settings->max_members) &&
-        work->state.memberships != work->wanted->memberships)
+    static const char *const attributes[] = {"memberOf", NULL};
+    struct member_count count = {.group_base = work->set.instance_dn};
+    const struct directory_search search = {.base = work->set.instance_dn,
+                                            .scope = LDAP_SCOPE_ONELEVEL,
+                                            .filter = "(objectClass=user)",
+                                            .attributes = attributes,
+                                            .paged = true,
+                                            .entry = count_memberships,
+                                            .context = &count};
+    bool given = settings->group_memberships_given || settings->average_groups_per_user > 0 ||
+                 settings->max_members;
+    if (given && work->state.memberships != work->wanted->memberships &&
+        directory_search(&work->admin, &search) == 0)
         message_print("instance %d keeps its %" PRIu64 " memberships; to change them, remove the "
                       "accounts first (-c)",
-                      settings->instance_id, work->state.memberships);
+                      settings->instance_id, count.count);
+}
+
+/* Counts a user's memberships in groups of the instance. */
+static int count_memberships(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct member_count *count = context;
+    struct berval **values = ldap_get_values_len(handle, entry, "memberOf");
+    size_t tail = strlen(count->group_base);
+    for (int i = 0; values && values[i]; i++)
+        count->count +=
+            values[i]->bv_len > tail &&
+            strncasecmp(values[i]->bv_val + values[i]->bv_len - tail, count->group_base, tail) == 0;
+    ldap_value_free_len(values);
+    return 0;
 }
 
 static int add_member_steps(struct accounts_work *work, struct memberships *made)
@@ -478,18 +563,29 @@ static int add_member_steps(struct accounts_work *work, struct memberships *made
     return result;
 }
 
-/* Drops pairs of an old user and an old group from the list; only the others are created. */
+/* Drops pairs of an old user and an old group from the list; only the others are created. What was
+ * created again is new. */
 static uint64_t keep_new_pairs(const struct accounts_work *work, struct memberships *made,
                                uint32_t group)
 {
     uint64_t first = made->first[group - 1], kept = first;
+    bool group_is_old = group <= work->state.groups && !is_created(work, ACCOUNT_GROUP, group);
+    if (!account_set_has(&work->set, ACCOUNT_GROUP, group))
+        return first;
     for (uint64_t i = first; i < made->first[group]; i++) {
         uint32_t user = made->members[i];
-        bool old = user <= work->state.users && group <= work->state.groups;
+        bool old =
+            group_is_old && user <= work->state.users && !is_created(work, ACCOUNT_USER, user);
         if (!old && account_set_has(&work->set, ACCOUNT_USER, user))
             made->members[kept++] = user;
     }
     return kept;
+}
+
+static bool is_created(const struct accounts_work *work, enum account_kind kind, uint32_t number)
+{
+    const struct account_presence *there = &work->set.there[kind];
+    return number <= there->size && (there->flags[number - 1] & ACCOUNT_CREATED);
 }
 
 static int accounts_start(struct accounts_work *work, const struct settings *settings,
@@ -531,6 +627,18 @@ static int accounts_fill_account(const struct accounts_work *work, enum account_
     if (asprintf(&account->name, "%s%s", name, account_forms[kind].suffix) < 0)
         account->name = NULL;
     return account->name && account->dn && account->password ? 0 : -ENOMEM;
+}
+
+/* After a failure: removes the OUs that this call has added, unless there are accounts in them. */
+static void undo_units(struct accounts_work *work)
+{
+    if (!work->admin.connection)
+        return;
+    if (directory_delete(&work->admin, work->set.instance_dn, NULL) == 0)
+        account_set_remove_parent(&work->set, &work->admin);
+    else
+        message_print("what was created remains in %s; remove it with -c -I %d",
+                      work->set.instance_dn, work->set.instance);
 }
 
 static void accounts_finish(struct accounts_work *work)

@@ -21,7 +21,7 @@ enum { FILE_SIZE_MAX = 4096, KEY_HEX_SIZE = 2 * PASSWORD_STORE_KEY_SIZE };
 static char *state_folder(void);
 static int password_store_explain(const struct password_store *store, int result,
                                   struct error *error);
-static char *store_path(const char *folder, const char *domain, int instance);
+static char *store_path(const char *folder, const struct password_store_id *id);
 static int password_store_make_folder(const char *folder);
 static int store_read_file(struct password_store *store);
 static int password_store_parse(char *text, struct password_store *store);
@@ -30,14 +30,32 @@ static int store_write_file(const struct password_store *store);
 static int make_password(char password[PASSWORD_STORE_LENGTH + 1]);
 static bool has_one_of(const char *password, const char *set);
 
-int password_store_open(const char *domain, int instance, struct password_store *store,
+void password_store_migrate(const struct password_store_id *id, const char *fixed,
+                            const char *marker)
+{
+    const struct password_store_id earlier = {.domain = id->domain, .instance = id->instance};
+    char *folder = state_folder(), *path = folder ? store_path(folder, id) : NULL;
+    struct password_store store = {.path = folder ? store_path(folder, &earlier) : NULL};
+    char found[PASSWORD_STORE_MARKER_SIZE];
+    if (path && store.path && id->sid && store_read_file(&store) == 0) {
+        password_store_marker(&store, fixed ? fixed : store.password, found);
+        /* link() does not replace an existing file. */
+        if (strcmp(found, marker) == 0 && link(store.path, path) == 0)
+            unlink(store.path);
+    }
+    password_store_clear(&store);
+    free(path);
+    free(folder);
+}
+
+int password_store_open(const struct password_store_id *id, struct password_store *store,
                         struct error *error)
 {
     *store = (struct password_store){0};
     char *folder = state_folder();
     if (!folder)
         return password_store_explain(store, -errno, error);
-    char *path = store_path(folder, domain, instance);
+    char *path = store_path(folder, id);
     int result = path ? password_store_make_folder(folder) : -ENOMEM;
     free(folder);
     store->path = path;
@@ -76,10 +94,11 @@ static int password_store_explain(const struct password_store *store, int result
     return result;
 }
 
-static char *store_path(const char *folder, const char *domain, int instance)
+static char *store_path(const char *folder, const struct password_store_id *id)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s/%s-instance-%d", folder, domain, instance) < 0)
+    if (asprintf(&path, "%s/%s%s%s-instance-%d", folder, id->domain, id->sid ? "-" : "",
+                 id->sid ? id->sid : "", id->instance) < 0)
         return NULL;
     /* The domain's name comes from the network and must not lead out of the folder. */
     for (char *c = path + strlen(folder) + 1; *c; c++)
@@ -235,10 +254,10 @@ void password_store_marker(const struct password_store *store, const char *passw
     explicit_bzero(&context, sizeof context);
 }
 
-int password_store_remove(const char *domain, int instance)
+int password_store_remove(const struct password_store_id *id)
 {
     char *folder = state_folder();
-    char *path = folder ? store_path(folder, domain, instance) : NULL;
+    char *path = folder ? store_path(folder, id) : NULL;
     int result = path && unlink(path) != 0 && errno != ENOENT ? -errno : 0;
     free(folder);
     free(path);

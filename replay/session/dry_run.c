@@ -27,6 +27,7 @@ struct dry_run {
     packet_index *order; /* types, the one most frequent in the window first */
     enum run_part *parts;
     struct plan_count count;
+    uint64_t cut;  /* packets of a recording that are due after the end of the window */
     double window; /* seconds */
 };
 
@@ -45,6 +46,7 @@ static const struct {
 
 enum { REASONS = sizeof reasons / sizeof reasons[0] };
 
+static int count_cut(struct dry_run *dry);
 static int read_types(struct dry_run *dry);
 static int dry_run_compare_types(const void *a, const void *b, void *context);
 static int dry_run_print(const struct dry_run *dry, FILE *out);
@@ -73,12 +75,35 @@ int dry_run(const struct settings *settings, const struct plan *plan, FILE *out)
                           .window = plan_settings(plan)->duration};
     int result = plan_count(plan, run_threads(settings, dry.figures->clients), &dry.count);
     if (result == 0)
+        result = count_cut(&dry);
+    if (result == 0)
         result = read_types(&dry);
     if (result == 0)
         result = dry_run_print(&dry, out);
     plan_count_clear(&dry.count);
     free(dry.parts);
     free(dry.order);
+    return result;
+}
+
+/* Compares the plan with that of the whole recording. */
+static int count_cut(struct dry_run *dry)
+{
+    struct plan_settings whole = *plan_settings(dry->plan);
+    double seconds = model_recording_seconds(dry->model, whole.replay_rate);
+    struct plan *plan = NULL;
+    struct plan_count count = {0};
+    if (whole.warmup + whole.duration >= seconds)
+        return 0;
+    whole.warmup = 0;
+    whole.duration = seconds;
+    int result = plan_make(dry->model, &whole, &plan, NULL);
+    if (result == 0)
+        result = plan_count(plan, run_threads(dry->settings, dry->figures->clients), &count);
+    if (result == 0)
+        dry->cut = count.packets - dry->count.packets;
+    plan_count_clear(&count);
+    plan_free(plan);
     return result;
 }
 
@@ -256,6 +281,11 @@ static void dry_run_print_load(const struct dry_run *dry, FILE *out)
             " conversations begin\n",
             dry->count.window_packets, dry->count.window_operations,
             dry->count.window_conversations);
+    if (dry->cut > 0)
+        fprintf(out,
+                "Cut:                %" PRIu64
+                " packets of the recording are due after the window; give a longer -D\n",
+                dry->cut);
     fprintf(out, "Share with player:  %.4f of the packets are operations of this run\n",
             figures->share);
     fprintf(out, "A conversation:     %.3f packets (K), %.3f operations (O), %.3f s (D) at -r 1\n",

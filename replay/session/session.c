@@ -54,18 +54,19 @@ int session_run(struct settings *settings)
 
 static void session_choose(struct session *session)
 {
-    static const struct session_step clean_up[] = {{session_find_dc, NULL},
-                                                   {session_remove_accounts, NULL}};
-    static const struct session_step generate_users[] = {
-        {session_want_accounts, NULL}, {session_find_dc, NULL}, {session_get_accounts, NULL}};
+    static const struct session_step clean_up[] = {
+        {session_find_dc, NULL}, {session_learn_sid, NULL}, {session_remove_accounts, NULL}};
+    static const struct session_step generate_users[] = {{session_want_accounts, NULL},
+                                                         {session_find_dc, NULL},
+                                                         {session_learn_sid, NULL},
+                                                         {session_get_accounts, NULL}};
     /* The first steps of a run, so that the largest of several runs can create accounts for all. */
-    static const struct session_step make_accounts[] = {{session_load_model, NULL},
-                                                        {session_make_plan, NULL},
-                                                        {session_want_accounts, NULL},
-                                                        {session_find_dc, NULL},
-                                                        {session_get_accounts, NULL}};
+    static const struct session_step make_accounts[] = {
+        {session_load_model, NULL}, {session_make_plan, NULL}, {session_want_accounts, NULL},
+        {session_find_dc, NULL},    {session_learn_sid, NULL}, {session_get_accounts, NULL}};
     static const struct session_step dry_run[] = {{session_load_model, NULL},
                                                   {session_make_plan, NULL},
+                                                  {session_want_accounts, NULL},
                                                   {session_check_play, NULL},
                                                   {session_show_plan, NULL}};
     static const struct session_step write_recording[] = {{session_load_model, NULL},

@@ -96,7 +96,7 @@ rights=$(PATH=/usr/bin:/bin PASSWD=$TRAFFIC_REPLAY_PASSWORD samba-tool dsacl get
 is "a user may write its own SPN" "$(grep -o '(A;;WP;;;PS)' <<<"$rights" | wc -l)" 1
 like "and has its class's other rights" "$rights" '\(OA;;CR;ab721a53-1e2f-11d0-9819-00aa0040529b;;PS\)'
 like "and what it inherits" "$rights" ';[A-Z]*ID;'
-store=$XDG_STATE_HOME/traffic-replay/samdom.example.com-instance-$instance
+store=$(echo "$XDG_STATE_HOME"/traffic-replay/samdom.example.com-S-1-5-21-*-instance-$instance)
 is "the kept password's mode" "$(stat -c %a "$store")" 600
 is "its folder's mode" "$(stat -c %a "$XDG_STATE_HOME/traffic-replay")" 700
 password=$(sed -n 's/^password = //p' "$store")
@@ -109,6 +109,15 @@ is "-G again: exit status" "$status" 0
 is "-G again writes nothing" "$(usn)" "$before"
 replay -G -n 8 --number-of-groups 3 --group-memberships 10
 like "other memberships than the existing ones are reported" "$errors" 'keeps its 24 memberships; to change them, remove the accounts first \(-c\)'
+
+member() { printf 'dn: CN=STGG-%s-1,%s\nchangetype: modify\n%s: member\nmember: CN=STGU-%s-2,%s\n' $instance "$unit" "$1" $instance "$unit" | admin ldapmodify >/dev/null 2>&1; }
+member delete
+replay -G -n 8 --number-of-groups 3 --group-memberships 10
+like "existing memberships are counted" "$errors" 'keeps its 23 memberships; to change them'
+admin ldapdelete "CN=STGU-$instance-2,$unit" >/dev/null 2>&1
+replay -G -n 8 --number-of-groups 3
+like "an account that was deleted is created again" "$errors" '^Accounts created: 1 in '
+is "with its memberships" "$(memberships)" 24
 
 replay -G -n 12 --number-of-groups 3
 is "more users: users" "$(count '(sAMAccountName=STGU-*)')" 12
@@ -232,7 +241,7 @@ is "an administrator without rights: exit status" "$status" 1
 like "an administrator without rights: message" "$errors" '^traffic-replay: cannot add OU=.*: insufficientAccessRights \(.*needs this right'
 run "$replay_program" -I $instance -G -n 2 -U "$TRAFFIC_REPLAY_USER%wrong" "$TRAFFIC_REPLAY_DC"
 is "a wrong password: exit status" "$status" 1
-like "a wrong password: message" "$errors" "^traffic-replay: cannot log on to .* as $TRAFFIC_REPLAY_USER: .*nvalid"
+like "a wrong password: message" "$errors" '^traffic-replay: cannot bind to .* as the administrator: invalidCredentials'
 policy() { printf 'dn: %s\nchangetype: modify\nreplace: minPwdLength\nminPwdLength: %s\n' "$base" "$1" | admin ldapmodify >/dev/null 2>&1; }
 usual=$(value "$base" minPwdLength)
 policy 14
@@ -240,6 +249,27 @@ run "$replay_program" -I $((instance + 1)) -G --yes -n 2 -F Short.1 "$TRAFFIC_RE
 policy "$usual"
 is "a password that the policy refuses: exit status" "$status" 1
 like "a password that the policy refuses: message" "$errors" '^traffic-replay: cannot add STGU-.*-1: constraintViolation \(.*set an acceptable password with -F$'
+
+is "a password that the policy refuses: nothing is left" "$(search -b "OU=instance-$((instance + 1)),$parent" -s base dn)" ""
+printf 'dn: CN=Holder,CN=Users,%s\nobjectClass: user\nsAMAccountName: STGU-%s-2\n' "$base" $((instance + 1)) | admin ldapadd >/dev/null 2>&1
+run "$replay_program" -I $((instance + 1)) -G --yes -n 3 --number-of-groups 1 "$TRAFFIC_REPLAY_DC"
+admin ldapdelete "CN=Holder,CN=Users,$base"
+is "a taken name: exit status" "$status" 1
+like "a taken name: message" "$errors" "cannot add STGU-$((instance + 1))-2: the name is taken by CN=Holder,CN=Users,$base; choose another instance with -I"
+like "a taken name: what stays" "$errors" "what was created remains in OU=instance-$((instance + 1)),.*; remove it with -c -I $((instance + 1))"
+
+# A delegated administrator: full control of an existing OU=traffic_replay and nothing else.
+delegate() { PATH=/usr/bin:/bin PASSWD=$TRAFFIC_REPLAY_PASSWORD samba-tool "$@" -H "ldap://$address" -U "$TRAFFIC_REPLAY_USER" </dev/null >/dev/null 2>&1; }
+delegate user create delegated-$instance 'Dele-Gated.1'
+sid=$(PATH=/usr/bin:/bin PASSWD=$TRAFFIC_REPLAY_PASSWORD samba-tool user show delegated-$instance --attributes objectSid -H "ldap://$address" -U "$TRAFFIC_REPLAY_USER" 2>/dev/null </dev/null | sed -n 's/^objectSid: //p')
+delegate dsacl set --objectdn "$parent" --sddl "(A;CI;GA;;;$sid)"
+run "$replay_program" -c -I $((instance + 1)) "$TRAFFIC_REPLAY_DC"
+run "$replay_program" -I $((instance + 1)) -D 2 --warmup 1 -r 2 -U "delegated-$instance%Dele-Gated.1" "$work/model.yaml" "$TRAFFIC_REPLAY_DC"
+is "a delegated administrator: exit status" "$status" 0 || echo "# $errors"
+like "a delegated administrator: nothing failed" "$output" '^Failed operations: +0 '
+run "$replay_program" -c -I $((instance + 1)) -U "delegated-$instance%Dele-Gated.1" "$TRAFFIC_REPLAY_DC"
+is "a delegated administrator: -c" "$status" 0 || echo "# $errors"
+delegate user delete delegated-$instance
 
 # Clean-up.
 replay -c

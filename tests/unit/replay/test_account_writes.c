@@ -241,6 +241,121 @@ static void a_tree_delete_that_meets_a_critical_object_is_completed_singly(void 
     directory_server_stop(&server);
 }
 
+static void a_renamed_account_is_reported(void **state)
+{
+    (void)state;
+    directory_server_start(&server);
+    assert_generated(8);
+    directory_server_drop(&server, "CN=STGU-7-2," UNIT);
+    directory_server_put(&server, "CN=Renamed," UNIT, "STGU-7-2");
+    assert_int_equal(generate(8), -EACCES);
+    assert_string_equal(error.text, "STGU-7-2 has been renamed to CN=Renamed," UNIT
+                                    "; rename it back, or remove the accounts with -c -I 7");
+    directory_server_stop(&server);
+}
+
+static int refuse_members(struct directory_server *self, int request, const char *dn, bool tree,
+                          const char **text)
+{
+    (void)self;
+    (void)tree;
+    (void)text;
+    bool chosen = request == LDAP_REQ_MODIFY && strncmp(dn, "CN=STGG-", 8) == 0;
+    return chosen && refusals ? LDAP_OTHER : 0;
+}
+
+static void assert_memberships(size_t members)
+{
+    const struct directory_server_entry *group =
+        directory_server_find(&server, "CN=STGG-7-1," UNIT);
+    const struct directory_server_entry *unit = directory_server_find(&server, UNIT);
+    assert_non_null(group);
+    assert_int_equal(group->members, members);
+    assert_non_null(strstr(unit->description, " users=40 groups=1 memberships=40"));
+}
+
+static void accounts_made_again_get_their_memberships_back(void **state)
+{
+    (void)state;
+    server.refuse = refuse_members;
+    refusals = 0;
+    directory_server_start(&server);
+    assert_generated(40);
+    assert_memberships(40);
+    directory_server_drop(&server, "CN=STGU-7-3," UNIT);
+    directory_server_drop(&server, "CN=STGU-7-9," UNIT);
+    assert_generated(40);
+    assert_memberships(40 + 2);
+    directory_server_drop(&server, "CN=STGG-7-1," UNIT);
+    assert_generated(40);
+    assert_memberships(40);
+    /* A call that creates a user and then fails does not hide that memberships are missing. */
+    directory_server_drop(&server, "CN=STGU-7-3," UNIT);
+    refusals = 1;
+    assert_int_equal(generate(40), -EACCES);
+    refusals = 0;
+    assert_generated(40);
+    assert_memberships(40 + 40);
+    directory_server_stop(&server);
+}
+
+/* Refuses all users. */
+static int refuse_users(struct directory_server *self, int request, const char *dn, bool tree,
+                        const char **text)
+{
+    (void)self;
+    (void)tree;
+    (void)text;
+    return request == LDAP_REQ_ADD && strncmp(dn, "CN=STGU-", 8) == 0 ? LDAP_CONSTRAINT_VIOLATION
+                                                                      : 0;
+}
+
+static void a_refused_first_account_leaves_nothing(void **state)
+{
+    (void)state;
+    server.refuse = refuse_users;
+    directory_server_start(&server);
+    assert_int_equal(generate(8), -EACCES);
+    assert_int_equal(server.count, 1);
+    /* An OU that was there before stays. */
+    server.refuse = NULL;
+    assert_generated(8);
+    directory_server_drop(&server, "CN=STGU-7-1," UNIT);
+    size_t before = server.count;
+    server.refuse = refuse_users;
+    assert_int_equal(generate(8), -EACCES);
+    assert_int_equal(server.count, before);
+    directory_server_stop(&server);
+}
+
+/* The administrator can do nothing above OU=traffic_replay. */
+static int refuse_parent(struct directory_server *self, int request, const char *dn, bool tree,
+                         const char **text)
+{
+    (void)self;
+    (void)tree;
+    (void)text;
+    bool parent = strcmp(dn, "OU=traffic_replay," DIRECTORY_SERVER_BASE) == 0;
+    return parent && request != LDAP_REQ_SEARCH ? LDAP_INSUFFICIENT_ACCESS : 0;
+}
+
+static void an_administrator_of_the_existing_ou_alone_can_make_accounts(void **state)
+{
+    (void)state;
+    server.refuse = refuse_parent;
+    directory_server_start(&server);
+    directory_server_put(&server, "OU=traffic_replay," DIRECTORY_SERVER_BASE, "");
+    assert_generated(8);
+    assert_int_equal(clean_up(), 0);
+    assert_int_equal(server.count, 2);
+    /* An OU that others have created stays even if it could be deleted. */
+    server.refuse = NULL;
+    assert_generated(8);
+    assert_int_equal(clean_up(), 0);
+    assert_non_null(directory_server_find(&server, "OU=traffic_replay," DIRECTORY_SERVER_BASE));
+    directory_server_stop(&server);
+}
+
 static unsigned seen, cuts;
 static struct {
     int request;    /* 0: any */
@@ -304,6 +419,10 @@ int main(void)
         cmocka_unit_test_setup(a_refusal_that_does_not_pass_ends_the_creation, begin),
         cmocka_unit_test_setup(a_taken_name_is_reported_with_its_holder, begin),
         cmocka_unit_test_setup(many_objects_are_deleted_singly_and_few_by_a_tree_delete, begin),
+        cmocka_unit_test_setup(a_renamed_account_is_reported, begin),
+        cmocka_unit_test_setup(accounts_made_again_get_their_memberships_back, begin),
+        cmocka_unit_test_setup(a_refused_first_account_leaves_nothing, begin),
+        cmocka_unit_test_setup(an_administrator_of_the_existing_ou_alone_can_make_accounts, begin),
         cmocka_unit_test_setup(lost_connections_are_replaced_while_accounts_are_made_and_removed,
                                begin),
         cmocka_unit_test_setup(a_server_that_closes_every_connection_is_given_up, begin),

@@ -62,6 +62,16 @@ refused "an invalid TLS authority" 2 '^traffic-replay: ' -U a%b --tls-ca $model 
 run "$program" --dry-run -S 400 $model
 is "--dry-run: exit status" "$status" 0
 like "--dry-run: clients" "$output" '^Clients: +[0-9]+'
+refused "--dry-run refuses what the run refuses" 2 \
+    '^traffic-replay: -n: 3 users are too few for the [0-9]+ clients' --dry-run -n 3 -S 3 $model
+for due in 0.5 5 20; do
+    printf '%s\t06\t1\t1\t2\tldap\t3\tsearchRequest\t2\tDC,DC\t(cn)\tcn\t\t\n' $due
+done >"$work/recording"
+run "$program" --dry-run -S 2 -D 10 "$work/recording"
+like "--dry-run: what -D cuts from a recording" "$output" \
+    '^Cut: +2 packets of the recording are due after the window; give a longer -D$'
+run "$program" --dry-run -S 2 "$work/recording"
+unlike "--dry-run: nothing is cut from a whole recording" "$output" '^Cut'
 run "$program" --dry-run --json $model
 is "--dry-run --json MODEL: exit status" "$status" 0
 holds "--dry-run --json MODEL: JSON alone" has_clients <<<"$output"
