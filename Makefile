@@ -28,7 +28,7 @@ OPT ?= -O2 -g
 VERSION := 0.1.0
 
 DEBIAN_BUILD := gcc make pkg-config libldap-dev libsasl2-dev libsasl2-modules-gssapi-mit libkrb5-dev \
-	libyaml-dev libjansson-dev nettle-dev libgnutls28-dev
+	libyaml-dev libjansson-dev nettle-dev libgnutls28-dev zlib1g-dev
 DEBIAN_LINT := clang clang-format cppcheck shellcheck mandoc
 DEBIAN_TEST := libcmocka-dev libclang-rt-dev llvm libxml2-utils tshark valgrind python3 libcap2-bin procps zsh
 DEBIAN_DC := $(shell cat lab/dc-packages)
@@ -36,7 +36,7 @@ DEBIAN_LAB := $(DEBIAN_DC) iproute2 util-linux debootstrap
 DEBIAN_PACKAGE := debhelper dpkg-dev fakeroot lintian
 DEBIAN_BENCH := slapd 389-ds-base samba-testsuite
 
-PACKAGES := ldap lber libsasl2 krb5 krb5-gssapi yaml-0.1 jansson nettle hogweed gnutls
+PACKAGES := ldap lber libsasl2 krb5 krb5-gssapi yaml-0.1 jansson nettle hogweed gnutls zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lresolv -lm -pthread
 

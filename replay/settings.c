@@ -50,6 +50,7 @@ static enum step check_conflicts(const struct settings *settings);
 static enum step check_server(const struct settings *settings);
 static enum step settings_check_accounts(const struct settings *settings);
 static enum step check_files(const struct settings *settings);
+static bool same_output(const char *one, const char *other);
 static bool same_file(const char *one, const char *other);
 static void settle_conflicts(struct settings *settings);
 static enum step choose_seed(struct settings *settings);
@@ -423,18 +424,26 @@ static enum step check_files(const struct settings *settings)
         const char *name, *path;
     } outputs[] = {{"json", settings->json},
                    {"timing-data", settings->timing_data},
+                   {"hdr-log", settings->hdr_log},
+                   {"seconds-csv", settings->seconds},
                    {"traffic-summary", settings->traffic_summary}};
-    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
         if (same_file(outputs[i].path, model))
             return settings_refuse(settings, "--%s: \"%s\" is the model; give another file",
                                    outputs[i].name, outputs[i].path);
-    if (settings->json && settings->timing_data &&
-        (strcmp(settings->json, settings->timing_data) == 0 ||
-         same_file(settings->json, settings->timing_data)))
-        return settings_refuse(
-            settings, "--json and --timing-data write the same file \"%s\"; give two files",
-            settings->json);
+        for (size_t j = 0; j < i; j++)
+            if (same_output(outputs[i].path, outputs[j].path))
+                return settings_refuse(settings,
+                                       "--%s and --%s write the same file \"%s\"; give two files",
+                                       outputs[j].name, outputs[i].name, outputs[i].path);
+    }
     return STEP_NEXT;
+}
+
+/* Also of files that do not exist yet. */
+static bool same_output(const char *one, const char *other)
+{
+    return one && other && (strcmp(one, other) == 0 || same_file(one, other));
 }
 
 static bool same_file(const char *one, const char *other)

@@ -74,8 +74,10 @@ struct settings {
     bool number_of_groups_given, group_memberships_given; /* 0 can be given, too */
 
     /* What comes out */
-    const char *timing_data, *json, *traffic_summary; /* file names, "-" is standard output */
-    bool json_wanted;                                 /* --dry-run --json needs no file name */
+    /* File names; "-" is standard output */
+    const char *timing_data, *json, *traffic_summary, *hdr_log, *seconds;
+
+    bool json_wanted; /* --dry-run --json needs no file name */
     struct settings_pair *labels;
     size_t label_count;
     uint64_t log_failures;

@@ -12,6 +12,7 @@
 #include "replay/run_part.h"
 #include "replay/session/remedies.h"
 #include "replay/session/session_private.h"
+#include "summary/result/hdr_log.h"
 #include "summary/result/result.h"
 
 static const double second = 1e9; /* ns */
@@ -22,6 +23,7 @@ static void state_facts(const struct session *session, const struct plan_count *
                         struct report_facts *facts);
 static bool form_uses_tls(const struct settings *settings, const struct model_details *form);
 static bool field_is(const struct packet_field *field, const char *key, const char *value);
+static bool writes_to_output(const struct settings *settings);
 static enum step write_reports(struct session *session, const struct result *result);
 static enum step choose_status(struct session *session, const struct result *result);
 static void report_nothing_succeeded(const struct result *result);
@@ -156,12 +158,18 @@ static bool field_is(const struct packet_field *field, const char *key, const ch
            strcasecmp(field->values[0], value) == 0;
 }
 
-/* When the JSON goes to standard output, the text goes to standard error. Writes the second report
- * even if the first one could not be written. */
+/* When a file of the result is standard output, the text goes to standard error. Writes the second
+ * report even if the first one could not be written. */
 static enum step write_reports(struct session *session, const struct result *result)
 {
-    const char *json = session->settings->json;
-    FILE *out = json && strcmp(json, "-") == 0 ? stderr : stdout;
+    const struct settings *settings = session->settings;
+    const struct {
+        const char *option, *path;
+        int (*write)(const struct result *result, const char *path, struct error *error);
+    } files[] = {{"json", settings->json, result_write},
+                 {"hdr-log", settings->hdr_log, hdr_log_write},
+                 {"seconds-csv", settings->seconds, seconds_csv_write}};
+    FILE *out = writes_to_output(settings) ? stderr : stdout;
     struct error error = {0};
     enum step step = STEP_NEXT;
     int failed = report_print(out, result);
@@ -171,9 +179,20 @@ static enum step write_reports(struct session *session, const struct result *res
         step = step_done(&session->status, EXIT_NO_READER);
     else if (failed)
         step = session_end(session, EXIT_FAILED, "cannot write the report: %s", strerror(-failed));
-    if (json && result_write(result, json, &error) != 0)
-        step = session_end(session, EXIT_FAILED, "--json: %s", error.text);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (files[i].path && files[i].write(result, files[i].path, &error) != 0)
+            step = session_end(session, EXIT_FAILED, "--%s: %s", files[i].option, error.text);
     return step;
+}
+
+/* Whether a file of the result is standard output. */
+static bool writes_to_output(const struct settings *settings)
+{
+    const char *const paths[] = {settings->json, settings->hdr_log, settings->seconds};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        if (paths[i] && strcmp(paths[i], "-") == 0)
+            return true;
+    return false;
 }
 
 /* Exit status 1 never comes without a message; client.c has printed that of RUN_END_ERROR. */
