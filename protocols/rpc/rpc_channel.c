@@ -6,9 +6,12 @@
 #include <nettle/memops.h>
 #include <string.h>
 
+#include "base/secret.h"
+#include "protocols/auth/ntlmssp.h"
 #include "protocols/ntstatus.h"
 
 enum {
+    STATUS_ACCESS_DENIED = 0xc0000022,
     STATUS_NO_TRUST_SAM_ACCOUNT = 0xc000018b,
     STATUS_DOWNGRADE_DETECTED = 0xc0000388,
     FAULT_ACCESS_DENIED = 5,
@@ -18,6 +21,9 @@ enum {
 static struct outcome attempt_wrong_key(struct conversation *conversation);
 static struct outcome try_authenticate(struct conversation *conversation, const uint8_t nt_hash[16],
                                        uint32_t *status);
+static struct outcome authenticate_with(struct conversation *conversation,
+                                        const uint8_t nt_hash[16], uint32_t *status);
+static bool other_hash(const struct conversation *conversation, uint8_t hash[16]);
 
 struct outcome rpc_channel_need(struct conversation *conversation)
 {
@@ -116,22 +122,60 @@ static struct outcome try_authenticate(struct conversation *conversation, const 
 struct outcome rpc_channel_authenticate(struct conversation *conversation)
 {
     struct rpc_state *state = rpc_state_of(conversation);
+    uint8_t other[ACCOUNT_NT_HASH_SIZE];
     uint32_t status = 0;
     if (!state)
         return outcome_of_error(-ENOMEM);
     if (!conversation->machine->has_nt_hash)
         return outcome_failed("no credentials for the account");
+    state->other_password = false;
+    struct outcome outcome =
+        authenticate_with(conversation, conversation->machine->nt_hash, &status);
+    if (outcome.kind != OUTCOME_FAILED || status != STATUS_ACCESS_DENIED ||
+        !other_hash(conversation, other))
+        return outcome;
+    if (authenticate_with(conversation, other, &status).kind == OUTCOME_OK) {
+        state->other_password = true;
+        outcome = outcome_ok();
+    }
+    explicit_bzero(other, sizeof other);
+    return outcome;
+}
+
+/* *status is the server's last one. */
+static struct outcome authenticate_with(struct conversation *conversation,
+                                        const uint8_t nt_hash[16], uint32_t *status)
+{
+    struct rpc_state *state = conversation->rpc;
     for (int attempt = 0;; attempt++) {
+        *status = 0;
         struct outcome outcome =
             state->channel.challenged ? outcome_ok() : rpc_channel_challenge(conversation);
         if (outcome.kind == OUTCOME_OK)
-            outcome = try_authenticate(conversation, conversation->machine->nt_hash, &status);
-        if (outcome.kind != OUTCOME_FAILED || attempt > 0 || status != STATUS_NO_TRUST_SAM_ACCOUNT)
+            outcome = try_authenticate(conversation, nt_hash, status);
+        if (outcome.kind != OUTCOME_FAILED || attempt > 0 || *status != STATUS_NO_TRUST_SAM_ACCOUNT)
             return outcome;
         state->channel_type = state->channel_type == NETLOGON_CHANNEL_SERVER
                                   ? NETLOGON_CHANNEL_WORKSTATION
                                   : NETLOGON_CHANNEL_SERVER;
     }
+}
+
+/* The NT hash of netlogon_other_password(). False: the account cannot have it. */
+static bool other_hash(const struct conversation *conversation, uint8_t hash[16])
+{
+    char *other = NULL;
+    if (!rpc_channel_owns_password(conversation) ||
+        netlogon_other_password(conversation->machine->password, &other) < 0)
+        return false;
+    bool good = ntlmssp_nt_hash(other, hash) == 0;
+    secret_free(other);
+    return good;
+}
+
+bool rpc_channel_owns_password(const struct conversation *conversation)
+{
+    return conversation->dc->instance_dn && conversation->machine->password;
 }
 
 bool rpc_channel_lost(const struct conversation *conversation)

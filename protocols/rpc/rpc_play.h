@@ -42,6 +42,7 @@ struct rpc_state {
     struct rpc_association *associations[RPC_SLOT_COUNT];
     struct netlogon_channel channel;
     uint16_t channel_type;         /* NETLOGON_CHANNEL_...: of the machine's account */
+    bool other_password;           /* the machine has netlogon_other_password(): set it back */
     uint16_t validation_level;     /* NETLOGON_VALIDATION_...: the DC's highest */
     char computer[16];             /* the machine's NetBIOS name */
     uint32_t fault;                /* status of the last call's fault; 0: none */

@@ -255,6 +255,55 @@ static void logons_of_another_machine_are_refused(void **state)
     conversation_reset(&conversation);
 }
 
+/* pwdLastSet of the lab's machine (MS-ADA3 2.175). */
+static long long password_time(LDAP *ldap)
+{
+    char *attributes[] = {(char *)(uintptr_t) "pwdLastSet", NULL};
+    LDAPMessage *found = NULL;
+    assert_int_equal(ldap_search_ext_s(ldap, lab.machine.dn, LDAP_SCOPE_BASE, "(objectClass=*)",
+                                       attributes, 0, NULL, NULL, NULL, 0, &found),
+                     LDAP_SUCCESS);
+    struct berval **values =
+        ldap_get_values_len(ldap, ldap_first_entry(ldap, found), attributes[0]);
+    assert_non_null(values);
+    long long time = atoll(values[0]->bv_val);
+    ldap_value_free_len(values);
+    ldap_msgfree(found);
+    return time;
+}
+
+/* rpc_netlogon:30 writes, and leaves the machine's own password; a run that finds the other one,
+ * because another was killed in the middle, sets it back. */
+static void machine_passwords_change_and_come_back(void **state)
+{
+    (void)state;
+    LAB_NEED(lab.dc);
+    struct conversation conversation;
+    uint64_t random;
+    struct account killed = lab.machine;
+    LDAP *ldap = lab_ldap(lab.dc);
+    begin(&conversation, &random, true);
+    lab.dc->instance_dn = strdup(lab.dc->base_dn); /* the program's own accounts */
+    long long before = password_time(ldap);
+    assert_ok_for("change", play(&conversation, "rpc_netlogon", "30"));
+    assert_true(password_time(ldap) > before);
+    conversation_reset(&conversation);
+    assert_ok_for("channel", play(&conversation, "rpc_netlogon", "29"));
+    assert_ok_for("machine's session", play(&conversation, "lsarpc", "44"));
+    conversation_reset(&conversation);
+    assert_int_equal(netlogon_other_password(lab.machine.password, &killed.password), 0);
+    lab_set_password(ldap, &killed);
+    free(killed.password);
+    assert_ok_for("after a kill", play(&conversation, "rpc_netlogon", "29"));
+    conversation_reset(&conversation);
+    conversation.kerberos = true;
+    assert_ok_for("its own password", play(&conversation, "lsarpc", "44"));
+    conversation_reset(&conversation);
+    free(lab.dc->instance_dn);
+    lab.dc->instance_dn = NULL;
+    ldap_unbind_ext_s(ldap, NULL, NULL);
+}
+
 static void wrong_machine_password(void **state)
 {
     (void)state;
@@ -594,6 +643,7 @@ int main(void)
         cmocka_unit_test(every_packet_with_kerberos),
         cmocka_unit_test(ntlm_refused),
         cmocka_unit_test(logons_of_another_machine_are_refused),
+        cmocka_unit_test(machine_passwords_change_and_come_back),
         cmocka_unit_test(wrong_machine_password),
         cmocka_unit_test(every_way_to_bind),
         cmocka_unit_test(port_of_another_interface),

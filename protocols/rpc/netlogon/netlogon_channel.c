@@ -90,6 +90,22 @@ int netlogon_channel_check(struct netlogon_channel *channel,
     return memeql_sec(expected, returned->credential, 8) ? 0 : -EBADMSG;
 }
 
+int netlogon_other_password(const char *password, char **other)
+{
+    size_t last = strlen(password);
+    if (last == 0)
+        return -EINVAL;
+    do
+        last--;
+    while (last > 0 && ((uint8_t)password[last] & 0xc0) == 0x80); /* inside a character of UTF-8 */
+    *other = strdup(password);
+    if (!*other)
+        return -ENOMEM;
+    explicit_bzero(*other + last, strlen(*other + last));
+    (*other)[last] = password[last] == '2' ? '1' : '2';
+    return 0;
+}
+
 int netlogon_channel_encrypt_password(const struct netlogon_channel *channel, const char *password,
                                       struct netlogon_ServerPasswordSet2_request *request)
 {

@@ -49,6 +49,11 @@ int netlogon_channel_check(struct netlogon_channel *channel,
 int netlogon_channel_encrypt_password(const struct netlogon_channel *channel, const char *password,
                                       struct netlogon_ServerPasswordSet2_request *request);
 
+/* The password to which rpc_netlogon:30 changes a machine's for a moment: the same with another
+ * last character, so that a run that was killed in between can be undone. The caller frees *other
+ * with secret_free(). 0, -EINVAL (empty) or -ENOMEM. */
+int netlogon_other_password(const char *password, char **other);
+
 /* NL_AUTH_MESSAGE of a bind (2.2.1.3.1). *token is malloc'd. 0 or a negative errno. */
 int netlogon_bind_token(const struct netlogon_channel *channel, uint8_t **token, size_t *size);
 /* Checks the server's answer, a bare negotiate response. 0 or -EBADMSG. */

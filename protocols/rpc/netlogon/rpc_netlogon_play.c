@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/secret.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_players.h"
 #include "protocols/rpc/netlogon/netlogon_logon.h"
@@ -28,6 +29,12 @@ struct channel_call {
     int (*prepare)(struct conversation *conversation, void *request);
 };
 
+/* The request of a call to set a password. */
+struct password_request {
+    struct netlogon_ServerPasswordSet2_request call; /* first: it is what is sent */
+    const char *password;
+};
+
 /* One logon at the conversation's validation level. *status is the reply's. */
 typedef struct outcome logon_function(struct conversation *conversation,
                                       struct netlogon_network *network, struct arena *arena,
@@ -47,6 +54,7 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
                                    struct arena *arena);
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
                                 struct arena *arena, bool *lost);
+static struct outcome set_back_password(struct conversation *conversation);
 static struct netlogon_authenticator *logon_returned(void *reply);
 static struct outcome play_challenge(struct conversation *conversation, const void *details);
 static struct outcome play_dc_name(struct conversation *conversation, const void *details);
@@ -58,6 +66,7 @@ static struct outcome play_authenticate(struct conversation *conversation, const
 static struct outcome play_domain_info(struct conversation *conversation, const void *details);
 static struct netlogon_authenticator *domain_info_returned(void *reply);
 static struct outcome play_password_set(struct conversation *conversation, const void *details);
+static struct outcome set_password(struct conversation *conversation, const char *password);
 static struct netlogon_authenticator *password_set_returned(void *reply);
 static int prepare_password(struct conversation *conversation, void *request);
 static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details);
@@ -151,7 +160,10 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
 {
     bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
     bool lost = false;
-    struct outcome outcome = call_once(conversation, call, arena, &lost);
+    struct outcome outcome = set_back_password(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    outcome = call_once(conversation, call, arena, &lost);
     uint32_t status = outcome.kind == OUTCOME_OK ? *call->status : 0;
     if (had_channel && (lost || status == STATUS_ACCESS_DENIED)) {
         rpc_channel_forget(conversation);
@@ -161,6 +173,16 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
     if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
         rpc_channel_forget(conversation);
     return outcome;
+}
+
+/* Undoes what a run that ended in the middle of rpc_netlogon:30 left. */
+static struct outcome set_back_password(struct conversation *conversation)
+{
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_NETLOGON_SECURE);
+    if (outcome.kind != OUTCOME_OK || !conversation->rpc->other_password)
+        return outcome;
+    conversation->rpc->other_password = false;
+    return set_password(conversation, conversation->machine->password);
 }
 
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
@@ -300,28 +322,42 @@ static struct netlogon_authenticator *domain_info_returned(void *reply)
     return &((struct netlogon_LogonGetDomainInfo_reply *)reply)->return_authenticator;
 }
 
+/* Sets another password and then the machine's own again: a DC that is given the present one need
+ * not write anything (MS-NRPC 3.5.4.4.6). Accounts from a file keep theirs at all times. */
 static struct outcome play_password_set(struct conversation *conversation, const void *details)
 {
     (void)details;
+    char *other = NULL;
+    struct outcome outcome = rpc_channel_need(conversation); /* for the channel's type */
+    if (outcome.kind == OUTCOME_OK && rpc_channel_owns_password(conversation)) {
+        int rc = netlogon_other_password(conversation->machine->password, &other);
+        outcome = rc ? outcome_of_error(rc) : set_password(conversation, other);
+        secret_free(other);
+    }
+    if (outcome.kind == OUTCOME_OK)
+        outcome = set_password(conversation, conversation->machine->password);
+    return outcome;
+}
+
+static struct outcome set_password(struct conversation *conversation, const char *password)
+{
     struct arena arena = {0};
     struct netlogon_ServerPasswordSet2_reply reply = {.status = 0};
-    struct outcome outcome = rpc_channel_need(conversation); /* for the channel's type */
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
     struct rpc_state *state = conversation->rpc;
-    struct netlogon_ServerPasswordSet2_request request = {
-        .server_name = rpc_server_name(conversation, &arena),
-        .account_name = conversation->machine->name,
-        .channel_type = state->channel_type,
-        .computer_name = state->computer};
+    struct password_request request = {
+        .password = password,
+        .call = {.server_name = rpc_server_name(conversation, &arena),
+                 .account_name = conversation->machine->name,
+                 .channel_type = state->channel_type,
+                 .computer_name = state->computer}};
     struct channel_call call = {.opnum = NETLOGON_SERVER_PASSWORD_SET2,
                                 .request = &request,
                                 .reply = &reply,
                                 .status = &reply.status,
-                                .authenticator = &request.authenticator,
+                                .authenticator = &request.call.authenticator,
                                 .returned = password_set_returned,
                                 .prepare = prepare_password};
-    outcome = channel_call(conversation, &call, &arena);
+    struct outcome outcome = channel_call(conversation, &call, &arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
     arena_free(&arena);
@@ -333,11 +369,12 @@ static struct netlogon_authenticator *password_set_returned(void *reply)
     return &((struct netlogon_ServerPasswordSet2_reply *)reply)->return_authenticator;
 }
 
-/* Sets the password that the machine already has, encrypted with the channel's key. */
+/* Encrypts the password with the channel's key. */
 static int prepare_password(struct conversation *conversation, void *request)
 {
-    return netlogon_channel_encrypt_password(&conversation->rpc->channel,
-                                             conversation->machine->password, request);
+    struct password_request *set = request;
+    return netlogon_channel_encrypt_password(&conversation->rpc->channel, set->password,
+                                             &set->call);
 }
 
 static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details)

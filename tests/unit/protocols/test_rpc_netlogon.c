@@ -50,6 +50,7 @@ struct peer {
     uint16_t most_validation; /* NETLOGON_VALIDATION_...: higher ones are refused */
     unsigned calls[64];       /* by opnum */
     char password[64];        /* the last one that was set */
+    unsigned changes;         /* of the password to another one */
     uint32_t level;           /* of the last LogonGetCapabilities */
     uint8_t challenge[8];     /* of the last logon */
     uint8_t response[1024];   /* its NTLMv2 response */
@@ -172,6 +173,13 @@ static void answer_domain_info(struct peer *peer, const void *request, void *rep
     snprintf(peer->os_name, sizeof peer->os_name, "%s", asked->workstation->os_name);
 }
 
+static const uint8_t *hash_of(const char *password)
+{
+    static uint8_t hash[16];
+    assert_int_equal(ntlmssp_nt_hash(password, hash), 0);
+    return hash;
+}
+
 static void answer_password(struct peer *peer, const void *request, void *reply)
 {
     const struct netlogon_ServerPasswordSet2_request *asked = request;
@@ -187,6 +195,8 @@ static void answer_password(struct peer *peer, const void *request, void *reply)
     assert_true(size <= 512 && plain[514] == 0 && plain[515] == 0);
     assert_int_equal(utf16le_to_utf8(plain + 512 - size, size, &text), 0);
     snprintf(peer->password, sizeof peer->password, "%s", text);
+    peer->changes += memcmp(peer->hash, hash_of(text), 16) != 0;
+    memcpy(peer->hash, hash_of(text), 16);
     free(text);
 }
 
@@ -565,6 +575,69 @@ static void capabilities_of_level_2_are_asked_by_models(void **state)
     end(&fixture);
 }
 
+/* Setting the password that the machine has is no work for a Windows DC. */
+static void passwords_change_and_change_back(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    fixture.dc->instance_dn = strdup("OU=instance-0,OU=traffic_replay,DC=domain,DC=test");
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "30"));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_PASSWORD_SET2], 2);
+    assert_int_equal(fixture.peer.changes, 2);
+    assert_string_equal(fixture.peer.password, fixture.machine.password);
+    assert_ok(play(&fixture, "26"));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3], 2);
+    end(&fixture);
+}
+
+static void accounts_from_a_file_keep_their_password(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "30"));
+    assert_int_equal(fixture.peer.changes, 0);
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_PASSWORD_SET2], 1);
+    end(&fixture);
+}
+
+/* A run that is killed in the middle leaves the other password; the next one undoes that. */
+static void an_interrupted_change_is_undone(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    char *other;
+    begin(&fixture, NOTHING);
+    fixture.dc->instance_dn = strdup("OU=instance-0,OU=traffic_replay,DC=domain,DC=test");
+    assert_int_equal(netlogon_other_password(fixture.machine.password, &other), 0);
+    memcpy(fixture.peer.hash, hash_of(other), 16);
+    free(other);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "21"));
+    assert_string_equal(fixture.peer.password, fixture.machine.password);
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_PASSWORD_SET2], 1);
+    assert_ok(play(&fixture, "21"));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_PASSWORD_SET2], 1);
+    end(&fixture);
+}
+
+static void other_passwords(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"secret", "secre2"}, {"2", "1"}, {"a\xc3\xa4", "a2"}, {"\xe2\x82\xac", "2"}};
+    char *other;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(netlogon_other_password(rows[i][0], &other), 0);
+        assert_string_equal(other, rows[i][1]);
+        free(other);
+    }
+    assert_int_equal(netlogon_other_password("", &other), -EINVAL);
+}
+
 static void dcs_are_found_without_the_secure_channel(void **state)
 {
     (void)state;
@@ -620,6 +693,10 @@ int main(void)
         cmocka_unit_test(each_logon_has_another_challenge),
         cmocka_unit_test(members_report_their_operating_system),
         cmocka_unit_test(capabilities_of_level_2_are_asked_by_models),
+        cmocka_unit_test(passwords_change_and_change_back),
+        cmocka_unit_test(accounts_from_a_file_keep_their_password),
+        cmocka_unit_test(an_interrupted_change_is_undone),
+        cmocka_unit_test(other_passwords),
         cmocka_unit_test(dcs_are_found_without_the_secure_channel),
         cmocka_unit_test(a_denied_call_costs_no_channel),
     };
