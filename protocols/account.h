@@ -16,7 +16,8 @@ struct account {
     bool machine;
     bool has_nt_hash;
     bool has_aes256_key;
-    uint8_t nt_hash[ACCOUNT_NT_HASH_SIZE];       /* MS-NLMP 3.3.1 NTOWFv1 = MD4(UTF-16LE) */
+    bool no_aes256_key;                    /* the KDC has none: AS exchanges use the password */
+    uint8_t nt_hash[ACCOUNT_NT_HASH_SIZE]; /* MS-NLMP 3.3.1 NTOWFv1 = MD4(UTF-16LE) */
     uint8_t aes256_key[ACCOUNT_AES256_KEY_SIZE]; /* RFC 3962, salt of MS-KILE 3.1.1.2 */
 };
 

@@ -32,7 +32,8 @@ int kerberos_derive_key(struct account *account, const char *realm);
 
 /* The same with the salt that the KDC reports (PA-ETYPE-INFO2), for accounts that this program did
  * not create: a renamed account and the first Administrator of a Windows domain have another salt.
- * Sends one AS-REQ; set conversation->wire.deadline first. */
+ * An account for which the KDC has no AES256 key gets no_aes256_key. Sends one AS-REQ; set
+ * conversation->wire.deadline first. */
 struct outcome kerberos_learn_key(struct conversation *conversation, struct account *account);
 
 /* An AS exchange (the packet kerberos:10), after an attempt with a wrong password if -B wants one.

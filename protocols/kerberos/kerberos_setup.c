@@ -53,6 +53,8 @@ static char *make_salt(const struct account *account, const char *realm);
 static void derive_aes256_key(const char *password, const krb5_data *salt, uint8_t key[32]);
 static krb5_context hook_context(const struct dc *dc);
 static struct outcome learn_key(krb5_context context, struct kdc *kdc, struct account *account);
+static krb5_error_code ask_salt(krb5_context context, krb5_principal client, krb5_enctype *enctype,
+                                krb5_data *salt, krb5_data *parameters);
 static krb5_error_code send_to_kdc(krb5_context context, void *data, const krb5_data *realm,
                                    const krb5_data *message, krb5_data **new_message,
                                    krb5_data **new_reply);
@@ -399,7 +401,7 @@ static struct outcome learn_key(krb5_context context, struct kdc *kdc, struct ac
         kerberos_principal(context, kdc->conversation->dc->realm, account->name, &client);
     krb5_set_kdc_send_hook(context, send_to_kdc, kdc);
     if (!code)
-        code = krb5_get_etype_info(context, client, NULL, &enctype, &salt, &parameters);
+        code = ask_salt(context, client, &enctype, &salt, &parameters);
     bool aes256 = enctype == ENCTYPE_AES256_CTS_HMAC_SHA1_96;
     if (!code && aes256)
         code = derive_with_parameters(context, account->password, &salt,
@@ -407,14 +409,27 @@ static struct outcome learn_key(krb5_context context, struct kdc *kdc, struct ac
     struct outcome outcome = outcome_ok();
     if (code)
         outcome = kerberos_failure(context, kdc, code);
-    else if (!aes256)
-        outcome = outcome_failed("the account has no AES256 key");
-    else
-        account->has_aes256_key = true;
+    account->has_aes256_key = !code && aes256;
+    account->no_aes256_key = !code && !aes256;
     krb5_free_data_contents(context, &salt);
     krb5_free_data_contents(context, &parameters);
     krb5_free_principal(context, client);
     return outcome;
+}
+
+/* Asks as the AS exchanges of the run do: a KDC may require canonicalization, and knows more names
+ * with it. */
+static krb5_error_code ask_salt(krb5_context context, krb5_principal client, krb5_enctype *enctype,
+                                krb5_data *salt, krb5_data *parameters)
+{
+    krb5_get_init_creds_opt *options = NULL;
+    krb5_error_code code = krb5_get_init_creds_opt_alloc(context, &options);
+    if (code)
+        return code;
+    krb5_get_init_creds_opt_set_canonicalize(options, 1);
+    code = krb5_get_etype_info(context, client, options, enctype, salt, parameters);
+    krb5_get_init_creds_opt_free(context, options);
+    return code;
 }
 
 /* libkrb5's send hook: sends over our stream. */

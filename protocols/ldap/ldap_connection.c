@@ -280,8 +280,8 @@ struct outcome ldap_connection_open_admin(struct ldap_connection **out,
 static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc)
 {
     const struct account *admin = &dc->admin;
-    bool kerberos =
-        dc->admin_ccache != NULL || (dc->options.prefer_kerberos && admin->has_aes256_key);
+    bool kerberos = dc->admin_ccache != NULL || (dc->options.prefer_kerberos &&
+                                                 (admin->has_aes256_key || admin->no_aes256_key));
     if (!dc->options.generic_ldap)
         return ldap_connection_bind_sasl(connection, admin, LDAP_MECHANISM_GSS_SPNEGO, kerberos);
     if (!admin->name)

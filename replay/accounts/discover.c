@@ -531,6 +531,8 @@ static const char *kerberos_hint(const struct dc *dc, const char *cause)
         return "";
     if (strstr(cause, "NTLM is disabled"))
         return "; use -K for Kerberos";
+    if (strstr(cause, "data 52f"))
+        return "; members of Protected Users need -K for Kerberos";
     /* A sub-code means that the server has checked name and password. */
     return strstr(cause, "(data ")
                ? ""

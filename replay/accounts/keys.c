@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/message.h"
 #include "base/progress.h"
 #include "base/system.h"
 #include "protocols/auth/ntlmssp.h"
@@ -33,6 +34,7 @@ static unsigned needs_of(const struct settings *settings, const struct model *mo
 static unsigned needs_of_details(const struct model_type *type);
 static int hash_all(struct account *accounts, size_t count);
 static int keys_learn(struct keys_work *work, struct error *error);
+static void report_missing_keys(const struct keys_work *work);
 static uint64_t keys_no_random(void *state);
 static void keys_collect(struct keys_work *work, struct account *accounts, size_t count);
 static int derive_in_threads(struct keys_work *work);
@@ -123,7 +125,27 @@ static int keys_learn(struct keys_work *work, struct error *error)
             progress_step(&work->progress);
     }
     conversation_reset(&conversation);
+    if (outcome.kind == OUTCOME_OK)
+        report_missing_keys(work);
     return outcome.kind == OUTCOME_OK ? 0 : -EACCES;
+}
+
+/* The KDC keeps the keys of the last change of a password: old ones have none of AES. */
+static void report_missing_keys(const struct keys_work *work)
+{
+    size_t missing = 0;
+    const char *name = NULL;
+    for (size_t i = 0; i < work->count; i++)
+        if (work->accounts[i]->no_aes256_key) {
+            missing++;
+            name = work->accounts[i]->name;
+        }
+    if (missing)
+        message_print(
+            "the KDC has no AES256 key of %s (%zu of %zu accounts): Kerberos uses another "
+            "one, at 11 ms of processor time for each TGT; set the password again to "
+            "get an AES256 key",
+            name, missing, work->count);
 }
 
 static uint64_t keys_no_random(void *state)

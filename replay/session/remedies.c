@@ -28,6 +28,13 @@ static const struct {
      "searches had more answers than the server allows: their LDAP control "
      "1.2.840.113556.1.4.319 pages them where the server allows that (MaxPageSize in AD), else "
      "raise its limit for the test users (sizelimit in slapd)"},
+    {"KDC_ERR_ETYPE_NOSUPP", "the KDC accepts none of the keys of the accounts: this program "
+                             "derives AES256 keys for its test "
+                             "accounts, so allow AES256 on the KDC, or use --accounts"},
+    {"NT_STATUS_DOWNGRADE_DETECTED",
+     "this server demands a netlogon channel by Kerberos (Samba: server reject aes schannel = "
+     "yes), "
+     "which traffic-replay does not have: leave it out with --skip rpc_netlogon"},
     {TLS_EXPIRED, "renew the server's certificate, or leave --tls-verify and --tls-ca out"},
     {TLS_NOT_YET_VALID,
      "compare the clocks of this machine and the server, or leave --tls-verify and --tls-ca out"},

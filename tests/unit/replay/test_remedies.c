@@ -25,6 +25,8 @@ static void causes_have_remedies(void **state)
         {"certificate not accepted: it is not yet valid", "clocks"},
         {"certificate not accepted: its authority is unknown", "--tls-ca FILE"},
         {"certificate not accepted: it is for another name", "NAME=ADDRESS"},
+        {"KDC_ERR_ETYPE_NOSUPP", "allow AES256"},
+        {"NT_STATUS_DOWNGRADE_DETECTED", "--skip rpc_netlogon"},
         {"sizeLimitExceeded", "1.2.840.113556.1.4.319 pages them"},
         {"invalidCredentials (data 80090346: wrong TLS channel bindings)", "without a TLS proxy"},
     };
