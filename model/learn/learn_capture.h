@@ -36,6 +36,7 @@ enum learn_count {
     LEARN_PREAUTH, /* AS requests refused with "preauthentication required", which are repeated */
     LEARN_TLS,     /* TLS records of payload that were not decrypted */
     LEARN_SMB_ENCRYPTED, /* SMB3 messages that were not decrypted */
+    LEARN_CONTROLS,      /* LDAP controls that need a value */
     /* Among the requests: */
     LEARN_SEALED,      /* LDAP of which only the ciphertext was seen */
     LEARN_UNKNOWN_RPC, /* calls of interfaces whose bind was not seen */

@@ -68,6 +68,7 @@ static bool learn_ldap_put(struct filter_walk *search, const char *text);
 static bool put_comparison(struct filter_walk *search, uint64_t kind);
 static void learn_ldap_add_attributes(struct filter_walk *search, struct learn_form *form);
 static void add_controls(struct filter_walk *search, struct learn_form *form, size_t messages);
+static bool needs_value(const char *oid);
 static bool learn_ldap_is_oid(const char *text);
 
 /* A client's last request before it closes the connection without waiting for an answer is the
@@ -386,12 +387,44 @@ static void add_controls(struct filter_walk *search, struct learn_form *form, si
         if (!learn_line_value(line, LEARN_LINE_LDAP_CONTROL, search->cursor->controls++, oid,
                               sizeof oid))
             break;
-        if (learn_ldap_is_oid(oid) && ++kept)
+        if (needs_value(oid))
+            learn_frames_count(search->frames, LEARN_CONTROLS);
+        else if (learn_ldap_is_oid(oid) && ++kept)
             length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                        length ? "," : "", oid);
     }
     if (length > 0 && length < sizeof list)
         learn_form_add(form, "controls", list);
+}
+
+/* Whether a control means nothing, or another thing, without its value, which models do not have.
+ * traffic-replay gives values to SD flags, search options, extended DN and sort. A search with a
+ * change notification is not answered before something changes. */
+static bool needs_value(const char *oid)
+{
+    static const char *const oids[] = {
+        "1.2.840.113556.1.4.521",   /* cross-domain move (MS-ADTS 3.1.1.3.4.1) */
+        "1.2.840.113556.1.4.528",   /* change notification */
+        "1.2.840.113556.1.4.841",   /* DirSync */
+        "1.2.840.113556.1.4.1338",  /* verify name */
+        "1.2.840.113556.1.4.1504",  /* attribute scoped query */
+        "1.2.840.113556.1.4.1852",  /* quota */
+        "1.2.840.113556.1.4.2026",  /* input DN */
+        "1.2.840.113556.1.4.2066",  /* policy hints, deprecated */
+        "1.2.840.113556.1.4.2206",  /* search hints */
+        "1.2.840.113556.1.4.2211",  /* expected entry count */
+        "1.2.840.113556.1.4.2239",  /* policy hints */
+        "1.2.826.0.1.3344810.2.3",  /* matched values (RFC 3876) */
+        "1.3.6.1.1.12",             /* assertion (RFC 4528) */
+        "1.3.6.1.4.1.4203.1.9.1.1", /* sync request (RFC 4533) */
+        "2.16.840.1.113730.3.4.3",  /* persistent search */
+        "2.16.840.1.113730.3.4.9",  /* virtual list view */
+        "2.16.840.1.113730.3.4.18", /* proxied authorization (RFC 4370) */
+    };
+    for (size_t i = 0; i < sizeof oids / sizeof oids[0]; i++)
+        if (strcmp(oids[i], oid) == 0)
+            return true;
+    return false;
 }
 
 /* An OID that models can contain. */

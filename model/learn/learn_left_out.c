@@ -37,6 +37,8 @@ void learn_left_out_print(const struct learn_capture *capture)
                     "; --tshark-option tls.keylog_file:FILE decrypts them"},
         {LEARN_SMB_ENCRYPTED, "left out: encrypted SMB3 messages: %" PRIu64
                               "; record without SMB encryption to learn them"},
+        {LEARN_CONTROLS, "left out: LDAP controls that are useless without their value (DirSync, "
+                         "notification, ...): %" PRIu64},
     };
     left_out_print_texts(capture, texts, sizeof texts / sizeof texts[0]);
     if (capture->spans.count > 0)

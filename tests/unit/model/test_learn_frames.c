@@ -63,6 +63,22 @@ static void extended_requests_keep_their_operation(void **state)
                         "ldap:3 scope=base base= filter=(objectClass=*) controls=1.2.3\n");
 }
 
+/* DirSync, change notification and virtual list view; sort gets a value when it is played. */
+static void controls_without_their_value_are_left_out(void **state)
+{
+    struct learn_bench *bench = *state;
+    learn_bench_take(
+        bench,
+        TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_SCOPE, "0"},
+               {LEARN_LINE_LDAP_BASE, ""}, {LEARN_LINE_LDAP_FILTER, "7"},
+               {LEARN_LINE_LDAP_PRESENT, "cn"}, {LEARN_LINE_LDAP_CONTROLS, "4"},
+               {LEARN_LINE_LDAP_CONTROL, "1.2.840.113556.1.4.841" AND "1.2.840.113556.1.4.528" AND
+                                         "1.2.840.113556.1.4.473" AND "2.16.840.1.113730.3.4.9"}));
+    assert_string_equal(learn_bench_requests(bench),
+                        "ldap:3 scope=base base= filter=(cn=*) controls=1.2.840.113556.1.4.473\n");
+    assert_int_equal(learn_bench_counted(bench, LEARN_CONTROLS), 3);
+}
+
 /* Each message takes its own fields. */
 static void searches_in_one_frame_are_distinguished(void **state)
 {
@@ -444,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_filter_keeps_its_attributes),
         TEST(extended_requests_keep_their_operation),
+        TEST(controls_without_their_value_are_left_out),
         TEST(searches_in_one_frame_are_distinguished),
         TEST(binds_are_counted_with_their_legs),
         TEST(the_last_sealed_message_is_an_unbind),

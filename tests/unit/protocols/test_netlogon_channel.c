@@ -159,6 +159,21 @@ static void passwords(void **state)
     assert_int_equal(netlogon_channel_encrypt_password(&channel, "\xff", &first), -EILSEQ);
 }
 
+/* Another last character, of one or more bytes. */
+static void other_passwords(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"secret", "secre2"}, {"2", "1"}, {"a\xc3\xa4", "a2"}, {"\xe2\x82\xac", "2"}};
+    char *other;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(netlogon_other_password(rows[i][0], &other), 0);
+        assert_string_equal(other, rows[i][1]);
+        free(other);
+    }
+    assert_int_equal(netlogon_other_password("", &other), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +184,7 @@ int main(void)
         cmocka_unit_test(reflection),
         cmocka_unit_test(bind_tokens),
         cmocka_unit_test(passwords),
+        cmocka_unit_test(other_passwords),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -624,20 +624,6 @@ static void an_interrupted_change_is_undone(void **state)
     end(&fixture);
 }
 
-static void other_passwords(void **state)
-{
-    (void)state;
-    static const char *const rows[][2] = {
-        {"secret", "secre2"}, {"2", "1"}, {"a\xc3\xa4", "a2"}, {"\xe2\x82\xac", "2"}};
-    char *other;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(netlogon_other_password(rows[i][0], &other), 0);
-        assert_string_equal(other, rows[i][1]);
-        free(other);
-    }
-    assert_int_equal(netlogon_other_password("", &other), -EINVAL);
-}
-
 static void dcs_are_found_without_the_secure_channel(void **state)
 {
     (void)state;
@@ -696,7 +682,6 @@ int main(void)
         cmocka_unit_test(passwords_change_and_change_back),
         cmocka_unit_test(accounts_from_a_file_keep_their_password),
         cmocka_unit_test(an_interrupted_change_is_undone),
-        cmocka_unit_test(other_passwords),
         cmocka_unit_test(dcs_are_found_without_the_secure_channel),
         cmocka_unit_test(a_denied_call_costs_no_channel),
     };
