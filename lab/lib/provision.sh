@@ -10,7 +10,8 @@ provision() {
     find "$dir" -mindepth 1 -maxdepth 1 ! -name traffic-replay-lab ! -name lock-file -exec rm -rf {} + &&
         : >"$marker" && mkdir -p "$dir/log" "$dir/etc" || die "cannot write to $dir"
     make_password
-    if ! provision_steps >"$dir/log/provision.log" 2>&1 9>&-; then
+    # Its processes keep the lock: when this script is killed, the next one waits for them to end.
+    if ! provision_steps >"$dir/log/provision.log" 2>&1; then
         if grep -q "invalid choice: '$function_level'" "$dir/log/provision.log"; then
             die "this version of Samba has no --function-level $function_level; choose a newer --release, such as trixie"
         fi

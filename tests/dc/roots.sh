@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 300
 #
 # lab/root without a network: what it refuses, interruptions, roots that are not complete. `make check-servers`
 # makes real ones.
@@ -86,8 +86,23 @@ for _ in $(seq 100); do
     sleep 0.05
 done
 is "KILL: no process is left" "$(left)" ""
+# Two at once: the second one waits, and starts over when the first one has failed.
+lab/root make slow slow samba 2>/dev/null &
+first=$!
+until [ -n "$(left)" ]; do sleep 0.05; done
+lab/root make slow slow samba 2>"$work/errors" &
+second=$!
+until grep -q waiting "$work/errors"; do sleep 0.05; done
+like "two at once: the second waits" "$(cat "$work/errors")" "^lab/root: waiting for another lab/root, which makes $LAB_ROOTS/slow\$"
+kill $first
+wait $first 2>/dev/null
+until grep -q 'making a root' "$work/errors" && [ -n "$(left)" ]; do sleep 0.05; done
+tap 0 "two at once: it goes on when the first one has ended"
+kill $second
+wait $second 2>/dev/null
+is "two at once: no process is left" "$(left)" ""
 root run slow true
-like "KILL: what is left is no root" "$errors" 'there is no root slow'
+like "what interruptions left is no root" "$errors" 'there is no root slow'
 
 # shellcheck disable=SC2016 # expanded by the inner shell
 run unshare --mount bash -c 'mount -t tmpfs -o size=64k tmpfs "$LAB_ROOTS" && lab/root make slow slow samba'
