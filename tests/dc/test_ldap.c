@@ -322,7 +322,7 @@ static void refusals_are_named(void **state)
     client_open(&client, wire_blocking_waiter(), &dc->users[0]);
     assert_ok(ldap_connection_open(&connection, &client.conversation, LDAP_TRANSPORT_CLEAR));
     assert_failed(ldap_connection_bind_simple(connection, dc->users[0].dn, user_password),
-                  "strongerAuthRequired");
+                  "strongerAuthRequired (without TLS)");
     struct account wrong = dc->users[0];
     wrong.nt_hash[0] ^= 1;
     assert_failed(ldap_connection_bind_sasl(connection, &wrong, LDAP_MECHANISM_GSS_SPNEGO, false),
