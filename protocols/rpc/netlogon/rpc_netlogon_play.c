@@ -52,8 +52,8 @@ static struct outcome logon_with_chain(struct conversation *conversation, uint16
                                        uint32_t *status);
 static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
                                    struct arena *arena);
-static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
-                                struct arena *arena, bool *lost);
+static struct outcome channel_call_once(struct conversation *conversation,
+                                        struct channel_call *call, struct arena *arena, bool *lost);
 static struct outcome set_back_password(struct conversation *conversation);
 static struct netlogon_authenticator *logon_returned(void *reply);
 static struct outcome play_challenge(struct conversation *conversation, const void *details);
@@ -163,11 +163,11 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
     struct outcome outcome = set_back_password(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    outcome = call_once(conversation, call, arena, &lost);
+    outcome = channel_call_once(conversation, call, arena, &lost);
     uint32_t status = outcome.kind == OUTCOME_OK ? *call->status : 0;
     if (had_channel && (lost || status == STATUS_ACCESS_DENIED)) {
         rpc_channel_forget(conversation);
-        outcome = call_once(conversation, call, arena, &lost);
+        outcome = channel_call_once(conversation, call, arena, &lost);
     }
     /* Without a reply, the server's state of the chain is unknown. */
     if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
@@ -185,8 +185,8 @@ static struct outcome set_back_password(struct conversation *conversation)
     return set_password(conversation, conversation->machine->password);
 }
 
-static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
-                                struct arena *arena, bool *lost)
+static struct outcome channel_call_once(struct conversation *conversation,
+                                        struct channel_call *call, struct arena *arena, bool *lost)
 {
     struct outcome outcome = rpc_need(conversation, RPC_SLOT_NETLOGON_SECURE);
     if (outcome.kind != OUTCOME_OK)
