@@ -73,14 +73,16 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs_in = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 
 # What tests share; linked to tests and fuzzers before everything else.
-folders_tests := tests/lib tests/lib/servers
+folders_tests := tests/lib tests/lib/servers tests/lib/windows
 TEST_LIB := $(BUILD)/libtests.a
 UNIT_TESTS := $(call programs_in,tests/unit/*/test_*.c)
 DC_TESTS := $(call programs_in,tests/dc/test_*.c)
+# A Windows DC for tests, in front of the lab's; it can be started by hand.
+STANDIN := $(BUILD)/tests/windows-standin
 FUZZERS := $(call programs_in,tests/fuzz/fuzz_*.c)
 BENCHES := $(call programs_in,bench/bench_*.c)
 
-C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit/* $(folders_tests) tests/dc tests/fuzz bench,$(folder)/*.[ch]))
+C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit/* $(folders_tests) tests tests/dc tests/fuzz bench,$(folder)/*.[ch]))
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* tests/unit/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
@@ -89,7 +91,7 @@ MAN_PAGES := $(wildcard man/*.[15])
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
 unit: $(UNIT_TESTS)
-dc-tests: $(DC_TESTS)
+dc-tests: $(DC_TESTS) $(STANDIN)
 benches: $(BENCHES)
 
 # --- Build ----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include "tests/lib/bytes.h"
 
 static size_t ntlm_challenge_message(uint8_t *out);
+static void side_key(const uint8_t key[16], const char *name, uint8_t out[16]);
 
 bool ntlm_acceptor_negotiate(struct ntlm_acceptor *acceptor, const uint8_t *token, size_t size)
 {
@@ -24,7 +25,8 @@ bool ntlm_acceptor_negotiate(struct ntlm_acceptor *acceptor, const uint8_t *toke
     if (!message)
         return false;
     acceptor->negotiate_size = size - (size_t)(message - token);
-    assert_true(acceptor->negotiate_size <= sizeof acceptor->negotiate);
+    if (acceptor->negotiate_size > sizeof acceptor->negotiate)
+        return false;
     memcpy(acceptor->negotiate, message, acceptor->negotiate_size);
     acceptor->challenge_size = ntlm_challenge_message(acceptor->challenge);
     return true;
@@ -49,7 +51,8 @@ bool ntlm_acceptor_authenticate(struct ntlm_acceptor *acceptor, const uint8_t *m
     size_t nt_size = le_get16(message + 20), nt = le_get32(message + 24);
     size_t key_size = le_get16(message + 52), key_at = le_get32(message + 56);
     if (nt + nt_size > size || nt_size < 16 || key_size != 16 || key_at + 16 > size ||
-        ntlmssp_ntowf_v2(acceptor->nt_hash, "User", "Domain", ntowf) != 0)
+        ntlmssp_ntowf_v2(acceptor->nt_hash, acceptor->user ? acceptor->user : "User",
+                         acceptor->domain ? acceptor->domain : "Domain", ntowf) != 0)
         return false;
     ntlm_acceptor_hmac(ntowf, acceptor->challenge + 24, 8, message + nt + 16, nt_size - 16, proof);
     if (memcmp(proof, message + nt, 16) != 0)
@@ -72,27 +75,47 @@ bool ntlm_acceptor_authenticate(struct ntlm_acceptor *acceptor, const uint8_t *m
 
 void ntlm_acceptor_mic(const uint8_t key[16], bool from_server, uint8_t mic[16])
 {
-    const char *sign = from_server ? "session key to server-to-client signing key magic constant"
-                                   : "session key to client-to-server signing key magic constant";
-    const char *seal = from_server ? "session key to server-to-client sealing key magic constant"
-                                   : "session key to client-to-server sealing key magic constant";
-    uint8_t sign_key[16], seal_key[16], digest[16];
+    struct ntlm_side side;
+    struct spnego_slice list = spnego_mech_list(SPNEGO_NTLMSSP);
+    ntlm_side_init(&side, key, from_server);
+    ntlm_side_sign(&side, list.data, list.size, mic);
+}
+
+void ntlm_side_init(struct ntlm_side *side, const uint8_t key[16], bool from_server)
+{
+    static const char *const names[2][2] = {
+        {"session key to client-to-server signing key magic constant",
+         "session key to client-to-server sealing key magic constant"},
+        {"session key to server-to-client signing key magic constant",
+         "session key to server-to-client sealing key magic constant"}};
+    side_key(key, names[from_server][0], side->sign_key);
+    side_key(key, names[from_server][1], side->seal_key);
+    side->sequence = 0;
+    ntlm_side_restart(side);
+}
+
+static void side_key(const uint8_t key[16], const char *name, uint8_t out[16])
+{
     struct md5_ctx md5;
     md5_init(&md5);
     md5_update(&md5, 16, key);
-    md5_update(&md5, strlen(sign) + 1, (const uint8_t *)sign);
-    md5_digest(&md5, 16, sign_key);
-    md5_update(&md5, 16, key);
-    md5_update(&md5, strlen(seal) + 1, (const uint8_t *)seal);
-    md5_digest(&md5, 16, seal_key);
-    struct spnego_slice list = spnego_mech_list(SPNEGO_NTLMSSP);
-    uint8_t sequence[4] = {0};
-    ntlm_acceptor_hmac(sign_key, sequence, 4, list.data, list.size, digest);
-    struct arcfour_ctx rc4;
-    arcfour_set_key(&rc4, 16, seal_key);
-    memset(mic, 0, 16);
-    mic[0] = 1;
-    arcfour_crypt(&rc4, 8, mic + 4, digest);
+    md5_update(&md5, strlen(name) + 1, (const uint8_t *)name);
+    md5_digest(&md5, 16, out);
+}
+
+void ntlm_side_restart(struct ntlm_side *side)
+{
+    arcfour_set_key(&side->rc4, 16, side->seal_key);
+}
+
+void ntlm_side_sign(struct ntlm_side *side, const uint8_t *data, size_t size, uint8_t mac[16])
+{
+    uint8_t sequence[4], digest[16];
+    le_put32(sequence, side->sequence++);
+    ntlm_acceptor_hmac(side->sign_key, sequence, 4, data, size, digest);
+    le_put32(mac, 1);
+    arcfour_crypt(&side->rc4, 8, mac + 4, digest);
+    memcpy(mac + 12, sequence, 4);
 }
 
 void ntlm_acceptor_hmac(const uint8_t *key, const void *a, size_t a_size, const void *b,
