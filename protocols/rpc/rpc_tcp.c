@@ -139,7 +139,10 @@ struct outcome rpc_map_port(struct conversation *conversation,
         outcome = map_port_with(conversation, interface, RPC_SECURITY_SPNEGO, port, &fault);
     if (outcome.kind == OUTCOME_OK)
         rpc_ports_remember(conversation->dc->rpc_ports, interface, *port);
-    return outcome;
+    /* The packet is of another interface. */
+    return outcome.kind == OUTCOME_FAILED && strncmp(outcome.cause, "fault ", 6) == 0
+               ? outcome_failed("endpoint mapper: %.70s", outcome.cause)
+               : outcome;
 }
 
 /* *fault is the status of the mapper's fault, 0 if there was none. */

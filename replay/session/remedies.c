@@ -43,6 +43,10 @@ static const struct {
     {LDAP_BINDINGS_CAUSE,
      "the server demands the channel bindings of its own certificate: connect to it directly, "
      "without a TLS proxy in between"},
+    {"fault ERROR_ACCESS_DENIED",
+     "the server refused RPC calls: a Windows DC must not have the policy \"Restrict "
+     "Unauthenticated RPC clients\" (RestrictRemoteClients is 0 by default), and the account needs "
+     "the right to make the call"},
 };
 
 enum { REMEDY_COUNT = sizeof remedies / sizeof remedies[0] };

@@ -186,7 +186,7 @@ static void a_restricted_mapper_is_asked_by_the_user(void **state)
     (void)state;
     struct fixture fixture;
     begin(&fixture);
-    assert_failed(play(&fixture, "epm", "3"), "fault ERROR_ACCESS_DENIED");
+    assert_failed(play(&fixture, "epm", "3"), "endpoint mapper: fault ERROR_ACCESS_DENIED");
     end(&fixture);
     assert_int_equal(fixture.heard.binds, 2);
     assert_int_equal(fixture.heard.security[0], RPC_SECURITY_NONE);

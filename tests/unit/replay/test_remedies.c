@@ -29,6 +29,7 @@ static void causes_have_remedies(void **state)
         {"NT_STATUS_DOWNGRADE_DETECTED", "--skip rpc_netlogon"},
         {"sizeLimitExceeded", "1.2.840.113556.1.4.319 pages them"},
         {"invalidCredentials (data 80090346: wrong TLS channel bindings)", "without a TLS proxy"},
+        {"endpoint mapper: fault ERROR_ACCESS_DENIED", "RestrictRemoteClients is 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *remedy = remedies_find(cases[i].cause);
