@@ -129,8 +129,7 @@ static int check_source(const struct settings *settings, const struct plan *plan
     struct source_range range;
     int result = source_parse(settings->source, &range, error);
     return result ? result
-                  : source_check(&range, plan_figures(plan)->clients, settings->dc, range.family,
-                                 error);
+                  : source_check(&range, plan_figures(plan)->clients, settings->dc, 0, error);
 }
 
 int run_play(const struct run_setup *setup, struct run_result *result, struct error *error)

@@ -24,6 +24,8 @@ static void clear_host_bits(struct source_range *range, int length);
 static void address_add(uint8_t *address, int bytes, uint64_t number);
 static int source_check_bind(const struct source_range *range, uint64_t client, const char *server,
                              struct error *error);
+static int server_family(const struct source_range *range, const char *server);
+static const char *family_name(int family);
 static int try_bind(const struct sockaddr_storage *address, socklen_t size);
 static void address_text(const struct sockaddr_storage *address, char text[INET6_ADDRSTRLEN]);
 static int advise(const struct source_range *range, const char *host, const char *server,
@@ -75,6 +77,11 @@ static int refuse_unusable(const struct source_range *range, struct error *error
     if (v4 ? first >= 224 && first < 240 : first == 0xff)
         return error_set(error, -EINVAL,
                          "--source %s: multicast addresses cannot be the source of anything",
+                         range->text);
+    if (!v4 && first == 0xfe && (range->first[1] & 0xc0) == 0x80)
+        return error_set(error, -EINVAL,
+                         "--source %s: link-local addresses are not supported; give global or "
+                         "unique local (fd00::/8) ones",
                          range->text);
     if (v4 ? first == 0 || first >= 240 : memcmp(range->first, unspecified, 16) == 0)
         return error_set(error, -EINVAL, "--source %s: these addresses are reserved", range->text);
@@ -147,11 +154,14 @@ int source_check(const struct source_range *range, uint64_t clients, const char 
 {
     if (!range->family)
         return 0;
+    if (!peer_family)
+        peer_family = server_family(range, server);
     if (range->family != peer_family)
-        return error_set(
-            error, -EINVAL,
-            "--source %s: the server has an %s address; give a range of the same family",
-            range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
+        return error_set(error, -EINVAL,
+                         "--source %s: the server has an %s address; give an %s range, or "
+                         "NAME=ADDRESS with an %s address of the server",
+                         range->text, family_name(peer_family), family_name(peer_family),
+                         family_name(range->family));
     if (range->count > 1 && range->count < clients)
         return error_set(error, -EINVAL,
                          "--source %s holds %llu addresses for %llu clients; give a larger range",
@@ -161,6 +171,28 @@ int source_check(const struct source_range *range, uint64_t clients, const char 
     for (uint64_t i = 0; !result && i < clients && i < range->count; i++)
         result = source_check_bind(range, i, server, error);
     return result;
+}
+
+/* The family of the server's addresses; the range's if one has it, or if they are not known. */
+static int server_family(const struct source_range *range, const char *server)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    char name[DISCOVER_HOST_SIZE];
+    int family = range->family;
+    if (!server || discover_host(server, name) < 0 || getaddrinfo(name, NULL, &hints, &found) != 0)
+        return family;
+    const struct addrinfo *item = found;
+    while (item && item->ai_family != family)
+        item = item->ai_next;
+    if (!item)
+        family = found->ai_family;
+    freeaddrinfo(found);
+    return family;
+}
+
+static const char *family_name(int family)
+{
+    return family == AF_INET ? "IPv4" : "IPv6";
 }
 
 static int source_check_bind(const struct source_range *range, uint64_t client, const char *server,

@@ -31,7 +31,8 @@ socklen_t source_address(const struct source_range *range, uint64_t client,
                          struct sockaddr_storage *out);
 
 /*
- * Checks that the range has the peer's address family, that it has enough addresses for the
+ * Checks that the range has the peer's address family (0: that of the server's name or address, as
+ * far as it can be resolved), that it has enough addresses for the
  * clients, and that each can be bound on this machine. 0, or a negative errno with a text that
  * includes the remedy. It advises a local route only for a range that holds neither the server
  * (NAME=ADDRESS, a name or an address; NULL: none) nor an address or a route of this machine;

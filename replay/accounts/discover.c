@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <ldap.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <resolv.h>
 #include <stdarg.h>
@@ -42,6 +43,7 @@ struct dns_search {
 };
 
 static int find_addresses(const char *given, struct addrinfo **out, struct error *error);
+static int check_host(const char *given, const char *host, bool *address, struct error *error);
 static bool looks_like_address(const char *host);
 static int set_given(struct dc *dc, const char *given);
 static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
@@ -95,34 +97,55 @@ int discover_dc(struct dc *dc, const char *given, const char *realm, const char 
 
 static int find_addresses(const char *given, struct addrinfo **out, struct error *error)
 {
-    const char *equals = strchr(given, '=');
     char host[DISCOVER_HOST_SIZE];
-    if (equals == given || discover_host(given, host) < 0)
+    bool address;
+    if (given[0] == '=' || discover_host(given, host) < 0)
         return error_set(error, -EINVAL,
                          "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
+    int code = check_host(given, host, &address, error);
+    if (code)
+        return code;
     /* Limits the wait for a DNS server that does not answer. */
     if (res_init() == 0) {
         _res.retrans = 2;
         _res.retry = 2;
     }
-    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = equals ? AI_NUMERICHOST : 0};
-    /* The resolver would accept "10.1" for 10.0.0.1; it is a mistyped address. */
-    if (looks_like_address(host))
-        hints.ai_flags = AI_NUMERICHOST;
-    bool address = hints.ai_flags == AI_NUMERICHOST;
-    struct in_addr ignored;
-    if (looks_like_address(host) && inet_pton(AF_INET, host, &ignored) != 1)
-        return error_set(error, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
-    int code = getaddrinfo(host, NULL, &hints, out);
+    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = address ? AI_NUMERICHOST : 0};
+    code = getaddrinfo(host, NULL, &hints, out);
     if (code == EAI_MEMORY)
         return error_no_memory(error);
-    if (code && address)
-        return error_set(error, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
     if (code)
         return error_set(
             error, -EINVAL,
             "DC \"%s\" cannot be resolved (%s); give NAME=ADDRESS if you know its address", given,
             code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
+    return 0;
+}
+
+/* Refuses mistyped addresses, which the resolver would take for names or complete: "10.1" for
+ * 10.0.0.1. *address: host is an address. */
+static int check_host(const char *given, const char *host, bool *address, struct error *error)
+{
+    const char *text = strchr(given, '=') ? strchr(given, '=') + 1 : given;
+    const char *scope = strchr(host, '%');
+    struct in6_addr bytes;
+    char ipv6[INET6_ADDRSTRLEN] = "";
+    *address = text != given || text[0] == '[' || strchr(host, ':') || looks_like_address(host);
+    if (!*address || inet_pton(AF_INET, host, &bytes) == 1)
+        return 0;
+    if (strcspn(host, "%") < sizeof ipv6)
+        snprintf(ipv6, sizeof ipv6, "%.*s", (int)strcspn(host, "%"), host);
+    if (inet_pton(AF_INET6, ipv6, &bytes) != 1)
+        return error_set(error, -EINVAL, "DC \"%s\": \"%s\" is not an address%s", given, host,
+                         strchr(host, ':') ? " (a port cannot be given)" : "");
+    if (scope && if_nametoindex(scope + 1) == 0 && !isdigit((unsigned char)scope[1]))
+        return error_set(error, -EINVAL, "DC \"%s\": this machine has no interface \"%s\"", given,
+                         scope + 1);
+    if (!scope && IN6_IS_ADDR_LINKLOCAL(&bytes))
+        return error_set(error, -EINVAL,
+                         "DC \"%s\": a link-local address needs the interface that leads to it; "
+                         "give %s%%INTERFACE",
+                         given, host);
     return 0;
 }
 
@@ -132,7 +155,7 @@ int discover_host(const char *given, char host[DISCOVER_HOST_SIZE])
     const char *text = equals ? equals + 1 : given;
     size_t length = strlen(text);
     bool brackets = length > 2 && text[0] == '[' && text[length - 1] == ']';
-    if (length == 0 || length >= DISCOVER_HOST_SIZE)
+    if (length == 0 || length >= DISCOVER_HOST_SIZE || strcmp(text, "[]") == 0)
         return -EINVAL;
     snprintf(host, DISCOVER_HOST_SIZE, "%.*s", (int)(length - (brackets ? 2 : 0)),
              text + (brackets ? 1 : 0));

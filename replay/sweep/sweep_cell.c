@@ -16,6 +16,7 @@
 
 static void shuffle_cells(struct sweep_cells *cells, uint64_t seed);
 static void write_safe(FILE *stream, const char *text, size_t length);
+static char safe_character(char c);
 static int check_values(const struct sweep_vary *vary, struct error *error);
 static size_t longest_value(const struct sweep_vary *vary);
 static bool same_when_safe(const char *one, const char *other);
@@ -108,13 +109,20 @@ char *sweep_cell_name(const struct sweep_options *options, const struct sweep_ce
     return NULL;
 }
 
-/* Writes text with unsafe characters for a file name replaced by "_". */
+/* Writes text as part of a file name that every system and scp accept. The brackets of an IPv6
+ * address are left out. */
 static void write_safe(FILE *stream, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        fputc(isalnum((unsigned char)text[i]) || (strchr("+-.:@", text[i]) && text[i]) ? text[i]
-                                                                                       : '_',
-              stream);
+        if (text[i] != '[' && text[i] != ']')
+            fputc(safe_character(text[i]), stream);
+}
+
+static char safe_character(char c)
+{
+    if (c == ':')
+        return '-';
+    return isalnum((unsigned char)c) || (c && strchr("+-.@", c)) ? c : '_';
 }
 
 int sweep_cell_check_names(const struct sweep_options *options, struct error *error)
@@ -156,10 +164,12 @@ static size_t longest_value(const struct sweep_vary *vary)
 /* Whether write_safe() writes the same for both. */
 static bool same_when_safe(const char *one, const char *other)
 {
-    for (; *one && *other; one++, other++) {
-        bool a = isalnum((unsigned char)*one) || strchr("+-.:@_", *one);
-        bool b = isalnum((unsigned char)*other) || strchr("+-.:@_", *other);
-        if ((a ? *one : '_') != (b ? *other : '_'))
+    for (;; one++, other++) {
+        one += strspn(one, "[]");
+        other += strspn(other, "[]");
+        if (!*one || !*other)
+            break;
+        if (safe_character(*one) != safe_character(*other))
             return false;
     }
     return *one == *other;

@@ -283,6 +283,17 @@ static void malformed_names(void **state)
                  {"", "neither a name, an address, nor NAME=ADDRESS"},
                  {"dc1=dc2", "\"dc2\" is not an address"},
                  {"dc1=300.1.1.1", "\"300.1.1.1\" is not an address"},
+                 {"[]", "neither a name, an address, nor NAME=ADDRESS"},
+                 {"[dc1]", "\"dc1\" is not an address"},
+                 {"dc1=[fd00::1", "\"[fd00::1\" is not an address"},
+                 {"dc1=fd00:::1", "\"fd00:::1\" is not an address"},
+                 {"[fd00::1]:389", "is not an address (a port cannot be given)"},
+                 {"dc1.example.com:389", "is not an address (a port cannot be given)"},
+                 {"10.0.0.1:389", "is not an address (a port cannot be given)"},
+                 {"dc1=fd00::1/64", "\"fd00::1/64\" is not an address"},
+                 {"dc1=fe80::1", "needs the interface that leads to it; give fe80::1%INTERFACE"},
+                 {"[fe80::1]", "needs the interface"},
+                 {"fe80::1%no-such-one", "this machine has no interface \"no-such-one\""},
                  {"no-such-name.invalid", "cannot be resolved"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {0};

@@ -497,6 +497,15 @@ static void cells_are_in_order(void **state)
     assert_string_equal(error.text,
                         "--vary: the values \"a/b\" and \"a_b\" of x give the same file name");
     sweep_options_clear(&options);
+    read_well(&options, "--vary x=10:30,10-30 @model dc1 -- -U a%b");
+    assert_int_equal(sweep_cell_check_names(&options, &error), -EINVAL);
+    sweep_options_clear(&options);
+
+    /* scp and Windows accept no colons, shells no brackets. */
+    read_well(&options, "-r 4 -S 1 @model [fd00::1] -- -U a%b");
+    names_in_order(&options, 1, text);
+    assert_string_equal(text, "fd00--1_r4_S1");
+    sweep_options_clear(&options);
 }
 
 static struct result_label labels[] = {{"repeat", "2"}, {"options", "--duration=10 --skip=ldap"}};
