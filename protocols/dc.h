@@ -45,6 +45,7 @@ struct dc {
     /* Its address. */
     struct sockaddr_storage address; /* port 0; dc_address() fills one in */
     socklen_t address_len;
+    bool read_only;     /* an RODC, which takes no writes */
     char *given;        /* as the user wrote it */
     char *address_text; /* numeric */
     struct dc_ports ports;

@@ -30,6 +30,9 @@ enum {
     CLDAP_NT_VERSION_WITH_CLOSEST_SITE = 0x10
 };
 
+/* MS-ADTS 6.3.1.2: the server is not an RODC. */
+enum { CLDAP_DS_WRITABLE = 0x100 };
+
 enum { CLDAP_NAME_SIZE = 256, CLDAP_GUID_SIZE = 16 };
 
 /* NETLOGON_SAM_LOGON_RESPONSE_EX (MS-ADTS 6.3.1.9), names in UTF-8 with dots. */

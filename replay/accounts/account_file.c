@@ -13,6 +13,7 @@
 #include "base/message.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "base/utf16.h"
 #include "replay/accounts/credentials.h"
 #include "replay/accounts/directory.h"
 
@@ -46,6 +47,7 @@ static int account_file_complain(struct lookup *lookup, const struct account_fil
 static bool looks_like_dn(const char *name);
 static int account_file_search(struct lookup *lookup, const char *name, struct found *found);
 static char *filter_by_name(const struct dc *dc, const char *name);
+static const char *without_domain(const struct dc *dc, const char *name);
 static char *filter_escape(const char *text);
 static int keep_first(void *context, LDAP *handle, LDAPMessage *entry);
 
@@ -82,7 +84,9 @@ static int account_file_read_line(struct account_file *file, const char *path, c
     line[strcspn(line, "\r\n")] = '\0';
     if (!*line || *line == '#')
         return 0;
-    const char *problem = cut_line(line, &name, &password);
+    size_t size;
+    const char *problem =
+        utf16le_size(line, &size) ? "the line is not UTF-8" : cut_line(line, &name, &password);
     if (problem)
         return error_set(error, -EINVAL, "%s:%zu: %s", path, number, problem);
     return add_line(file, name, password, number) ? error_no_memory(error) : 0;
@@ -291,7 +295,7 @@ static int account_file_search(struct lookup *lookup, const char *name, struct f
 /* A filter for the account with this name. */
 static char *filter_by_name(const struct dc *dc, const char *name)
 {
-    char *filter = NULL, *value = filter_escape(name);
+    char *filter = NULL, *value = filter_escape(without_domain(dc, name));
     int size = -1;
     if (value && dc->options.generic_ldap)
         size = asprintf(&filter, "(|(uid=%s)(cn=%s))", value, value);
@@ -301,6 +305,18 @@ static char *filter_by_name(const struct dc *dc, const char *name)
         size = asprintf(&filter, "(sAMAccountName=%s)", value);
     free(value);
     return size < 0 ? NULL : filter;
+}
+
+/* DOMAIN\user of this domain is user. */
+static const char *without_domain(const struct dc *dc, const char *name)
+{
+    const char *const domains[] = {dc->netbios_domain, dc->dns_domain, dc->realm};
+    size_t length = strcspn(name, "\\");
+    for (size_t i = 0; name[length] && i < sizeof domains / sizeof domains[0]; i++)
+        if (domains[i] && strlen(domains[i]) == length &&
+            strncasecmp(name, domains[i], length) == 0)
+            return name + length + 1;
+    return name;
 }
 
 /* Escapes a filter's value (RFC 4515). */

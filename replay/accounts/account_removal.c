@@ -54,6 +54,8 @@ int account_removal_run(const struct settings *settings, struct dc *dc, bool *re
     *removed = false;
     if (!result)
         result = removal_list(&removal);
+    if (!result && removal.set.exists)
+        result = account_set_check_writable(dc, error);
     if (!result && (*removed = removal.set.exists)) {
         password_store_migrate(&id, NULL, removal.marker);
         result = remove_all(&removal);

@@ -29,7 +29,8 @@ static int note_entry(void *context, LDAP *handle, LDAPMessage *entry);
 static void note_renamed(struct account_set *set, LDAP *handle, LDAPMessage *entry,
                          const char *name);
 static int note_parent(void *context, LDAP *handle, LDAPMessage *entry);
-static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind);
+static uint8_t flags_of(struct account_set *set, LDAP *handle, LDAPMessage *entry,
+                        enum account_kind kind, uint32_t number);
 
 int account_set_init(struct account_set *set, const char *base_dn, int instance)
 {
@@ -43,6 +44,15 @@ int account_set_init(struct account_set *set, const char *base_dn, int instance)
         return -ENOMEM;
     }
     return 0;
+}
+
+int account_set_check_writable(const struct dc *dc, struct error *error)
+{
+    return dc->read_only ? error_set(error, -EACCES,
+                                     "%s is a read-only domain controller; create and remove the "
+                                     "accounts at a writable one",
+                                     dc->given)
+                         : 0;
 }
 
 void account_set_clear(struct account_set *set)
@@ -103,7 +113,7 @@ static int note_entry(void *context, LDAP *handle, LDAPMessage *entry)
     int error = 0;
     char *name = directory_text(handle, entry, "sAMAccountName");
     if (name && account_set_parse(set, name, &kind, &number)) {
-        error = account_set_note(set, kind, number, flags_of(handle, entry, kind));
+        error = account_set_note(set, kind, number, flags_of(set, handle, entry, kind, number));
         note_renamed(set, handle, entry, name);
     }
     free(name);
@@ -126,14 +136,20 @@ static void note_renamed(struct account_set *set, LDAP *handle, LDAPMessage *ent
 }
 
 /* pwdLastSet is 0 or missing if the password was never set. */
-static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind)
+static uint8_t flags_of(struct account_set *set, LDAP *handle, LDAPMessage *entry,
+                        enum account_kind kind, uint32_t number)
 {
+    struct account_presence *there = &set->there[kind];
     if (kind == ACCOUNT_GROUP)
         return 0;
-    char *set = directory_text(handle, entry, "pwdLastSet");
-    uint8_t flags = set && strcmp(set, "0") != 0 ? 0 : ACCOUNT_LACKS_PASSWORD;
-    free(set);
-    return flags;
+    char *text = directory_text(handle, entry, "pwdLastSet");
+    uint64_t since = text ? strtoull(text, NULL, 10) : 0;
+    free(text);
+    if (since > there->newest_since) {
+        there->newest_since = since;
+        there->newest = number;
+    }
+    return since ? 0 : ACCOUNT_LACKS_PASSWORD;
 }
 
 void account_set_parse_marker(const char *description, char marker[ACCOUNT_SET_MARKER_SIZE])

@@ -30,6 +30,8 @@ struct account_presence {
     uint32_t size; /* numbers 1..size have one byte each */
     uint8_t *flags;
     uint64_t count;
+    uint32_t newest;       /* the one whose password was set last; 0: none */
+    uint64_t newest_since; /* its pwdLastSet */
 };
 enum account_flag { ACCOUNT_THERE = 1, ACCOUNT_LACKS_PASSWORD = 2, ACCOUNT_CREATED = 4 };
 
@@ -49,6 +51,9 @@ struct account_set {
 /* Prepares an empty set for the instance below base_dn. 0 or -ENOMEM. */
 int account_set_init(struct account_set *set, const char *base_dn, int instance);
 void account_set_clear(struct account_set *set);
+
+/* 0, or -EACCES and a text: the DC is read-only, so accounts are created and removed elsewhere. */
+int account_set_check_writable(const struct dc *dc, struct error *error);
 
 /* Reads the instance's OU, then everything in it with one paged search. Returns what
  * directory_search() returns; 0 if the OU does not exist. */

@@ -24,6 +24,7 @@
 #include "replay/accounts/credentials.h"
 #include "replay/accounts/directory.h"
 #include "replay/accounts/memberships.h"
+#include "replay/accounts/password_check.h"
 #include "replay/accounts/password_store.h"
 
 enum { USERS_PER_GROUP = 10, DESCRIPTION_SIZE = 256 };
@@ -44,6 +45,7 @@ struct member_count {
 struct accounts_work {
     const struct settings *settings;
     const struct accounts_wanted *wanted;
+    uint32_t clients;
     struct dc *dc;
     struct directory admin;
     struct account_set set;
@@ -61,6 +63,7 @@ static int read_existing(struct accounts_work *work);
 static void parse_state(const char *description, struct accounts_state *state);
 static int check_request(struct accounts_work *work, int result, const char *what,
                          const char *name);
+static int check_writable(struct accounts_work *work);
 static int ask_when_first(struct accounts_work *work);
 static int search_parent(struct accounts_work *work);
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry);
@@ -73,6 +76,8 @@ static int add_units(struct accounts_work *work, const char *description);
 static int add_unit(struct accounts_work *work, const char *dn, const char *description);
 static int give_rights(struct accounts_work *work);
 static int reset_passwords(struct accounts_work *work);
+static int check_passwords(struct accounts_work *work);
+static int reset_kind(struct accounts_work *work, int kind, const char *name);
 static int add_step(struct accounts_work *work, int step, int kind, uint32_t number);
 static int write_state(struct accounts_work *work);
 static int create_missing(struct accounts_work *work);
@@ -150,11 +155,12 @@ int accounts_ensure(const struct settings *settings, const struct accounts_wante
                     uint32_t clients, struct dc *dc, struct error *error)
 {
     static int (*const phases[])(struct accounts_work *) = {
-        read_existing, ask_when_first,  choose_password, create_units,
-        give_rights,   reset_passwords, create_missing,  create_memberships};
+        read_existing, ask_when_first,  choose_password, check_writable, create_units,
+        give_rights,   reset_passwords, check_passwords, create_missing, create_memberships};
     struct accounts_work work;
     int result = accounts_start(&work, settings, dc, error);
     work.wanted = wanted;
+    work.clients = clients;
     for (size_t i = 0; !result && i < sizeof phases / sizeof phases[0]; i++)
         result = phases[i](&work);
     if (!result)
@@ -195,6 +201,16 @@ static int check_request(struct accounts_work *work, int result, const char *wha
     return error_set(work->error, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
                      work->admin.error.text[0] ? work->admin.error.text : strerror(-result),
                      account_steps_hint(result, work->admin.error.text));
+}
+
+/* A read-only DC answers reads, so it can serve runs with accounts that are complete. */
+static int check_writable(struct accounts_work *work)
+{
+    bool complete = work->set.exists && strcmp(work->state.marker, work->marker) == 0;
+    for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
+        complete &= count_missing(work, (enum account_kind)kind,
+                                  number_wanted(work->wanted, (enum account_kind)kind)) == 0;
+    return complete ? 0 : account_set_check_writable(work->dc, work->error);
 }
 
 /* Asks before the first accounts in a domain are created: OU=traffic_replay does not exist yet. */
@@ -401,6 +417,40 @@ static int reset_passwords(struct accounts_work *work)
         result = write_state(work);
     }
     return result;
+}
+
+/* Somebody else may have changed passwords. The account of each kind whose password was set last is
+ * the one to ask; if its password is wrong, all of its kind are reset. */
+static int check_passwords(struct accounts_work *work)
+{
+    int result = 0;
+    for (int kind = ACCOUNT_USER; !result && kind <= ACCOUNT_MACHINE; kind++) {
+        const struct account_presence *there = &work->set.there[kind];
+        struct account newest = {.name = NULL};
+        if (work->clients == 0 || there->newest == 0 || work->dc->options.generic_ldap)
+            continue;
+        result = accounts_fill_account(work, (enum account_kind)kind, there->newest, &newest);
+        if (result)
+            error_no_memory(work->error);
+        else if (!password_check(work->dc, &newest))
+            result = reset_kind(work, kind, newest.name);
+        account_clear(&newest);
+    }
+    return result;
+}
+
+static int reset_kind(struct accounts_work *work, int kind, const char *name)
+{
+    const struct account_presence *there = &work->set.there[kind];
+    int result = 0;
+    message_print(
+        "the server refuses the password of %s, so somebody has changed it; resetting the "
+        "passwords of all %ss of %s",
+        name, account_forms[kind].one, work->set.instance_dn);
+    for (uint32_t n = 1; !result && n <= there->size; n++)
+        if (there->flags[n - 1] & ACCOUNT_THERE)
+            result = add_step(work, ACCOUNT_STEP_RESET, kind, n);
+    return result ? result : account_steps_run(&work->steps, "Passwords reset", work->error);
 }
 
 static int add_step(struct accounts_work *work, int step, int kind, uint32_t number)

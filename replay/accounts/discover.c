@@ -441,6 +441,7 @@ static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon)
         if (error)
             return error;
     }
+    dc->read_only = !(netlogon->flags & CLDAP_DS_WRITABLE);
     return 0;
 }
 

@@ -31,7 +31,7 @@ static enum step prepare_kerberos(struct session *session);
 static int64_t operation_deadline(const struct session *session);
 static void report_limit(const struct dc *dc);
 static void connect_as_user(const struct session *session, struct directory *directory);
-static void report_refused_password(const struct session *session);
+static bool report_refused_password(const struct session *session);
 
 enum step session_find_dc(struct session *session)
 {
@@ -311,8 +311,9 @@ enum step session_survey_files(struct session *session)
     int error = smb2_survey(&directory.conversation, &session->dc->shared_files, &session->error);
     directory_close(&directory);
     if (error) {
+        if (report_refused_password(session))
+            return step_done(&session->status, EXIT_FAILED);
         message_print("%s; clients will only read the default domain policy", session->error.text);
-        report_refused_password(session);
     }
     return STEP_NEXT;
 }
@@ -326,8 +327,9 @@ static void connect_as_user(const struct session *session, struct directory *dir
     directory->conversation.wire.deadline = operation_deadline(session);
 }
 
-/* The first logon of a test user fails if somebody has changed the passwords. */
-static void report_refused_password(const struct session *session)
+/* The first logon of a test user fails if somebody has changed the passwords. Most operations would
+ * fail then. */
+static bool report_refused_password(const struct session *session)
 {
     static const char *const causes[] = {"NT_STATUS_LOGON_FAILURE", "NT_STATUS_WRONG_PASSWORD",
                                          "KDC_ERR_PREAUTH_FAILED"};
@@ -337,9 +339,9 @@ static void report_refused_password(const struct session *session)
         refused |= strstr(session->error.text, causes[i]) != NULL;
     if (refused)
         message_print("the server refuses the password of %s: %s%s", session->dc->users[0].name,
-                      file ? "check "
-                           : "remove the accounts with -c, and the next run recreates them",
+                      file ? "check " : "another process has changed it; start the run again",
                       file ? file : "");
+    return refused;
 }
 
 /* Without this check, every packet would fail if the share cannot be written. */

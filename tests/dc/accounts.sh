@@ -156,6 +156,18 @@ unlike "another password is not printed" "$output$errors" 'Other-Pass'
 play -F 'Other-Pass.123'
 unlike "the same password: not reset" "$errors" "reset"
 
+# Passwords that somebody else changes.
+change() { PATH=/usr/bin:/bin PASSWD=$TRAFFIC_REPLAY_PASSWORD samba-tool user setpassword "$1" --newpassword 'Some.Body-1' -H "ldap://$address" -U "$TRAFFIC_REPLAY_USER" </dev/null >/dev/null 2>&1; }
+change "STGU-$instance-1"
+play -F 'Other-Pass.123'
+like "a user's changed password is noticed" "$errors" "the server refuses the password of STGU-$instance-1, .*resetting the passwords of all users of"
+like "a user's changed password: nothing failed" "$output" '^Failed operations: +0 '
+change "STGM-$instance-2\$"
+play -F 'Other-Pass.123' -K
+like "a machine's changed password is noticed" "$errors" "the server refuses the password of STGM-$instance-2\\$, .*resetting the passwords of all machines of"
+play -F 'Other-Pass.123'
+unlike "changed passwords are reset once" "$errors" 'reset'
+
 # Half made.
 admin ldapadd >/dev/null 2>&1 <<LDIF
 dn: CN=STGU-$instance-13,$unit
@@ -222,6 +234,7 @@ for number in $(seq 60); do
     printf 'STGU-%s-%s,%s\n' $instance "$number" "$password"
 done >"$work/accounts.csv"
 chmod 600 "$work/accounts.csv"
+sed -i '1s/^/SAMDOM\\/' "$work/accounts.csv"
 play --accounts "$work/accounts.csv" --skip ldap:8
 is "accounts from a file: exit status" "$status" 0 || echo "# $errors"
 like "accounts from a file: nothing failed" "$output" '^Failed operations: +0 '

@@ -132,6 +132,7 @@ for number in $(seq 60); do printf 'STGU-%s-%s\twrong\n' $instance "$number"; do
 chmod 600 "$TMPDIR/users"
 model=tests/data/smb-rpc.yaml play --accounts "$TMPDIR/users" --only smb2 -S 0.1 -D 1
 like "a refused password is reported" "$errors" "the server refuses the password of STGU-$instance-1: check $TMPDIR/users"
+is "a refused password ends the run" "$status" 1
 rm -f "$TMPDIR/users"
 
 # Credentials.

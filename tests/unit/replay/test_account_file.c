@@ -63,6 +63,7 @@ static void errors_name_their_line(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
+        {"joe,s\nJ\xfcrgen,s\n", "2: the line is not UTF-8"},
         {"joe\n", "1: expected a name and a password with a comma or a tab between them"},
         {"a,b\njoe,\n", "2: the password is empty"},
         {",b\n", "1: the name is empty"},

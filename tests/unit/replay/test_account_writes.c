@@ -2,11 +2,13 @@
 /* The writes that create and remove accounts, against a directory in memory: several requests in
  * flight, refusals that pass, lost connections, tree deletes that stop. */
 #include <errno.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 /* needs some of the above */
 #include <cmocka.h>
@@ -21,13 +23,16 @@
 
 static struct directory_server server;
 static struct error error;
+static bool read_only; /* the server is an RODC */
+static char folder[] = "/tmp/test-account-writes-XXXXXX";
 
 static int begin(void **state)
 {
     (void)state;
     memset(&server, 0, sizeof server);
     directory_first_pause = 1000000;
-    return setenv("XDG_STATE_HOME", "/nonexistent", 1);
+    read_only = false;
+    return setenv("XDG_STATE_HOME", folder, 1);
 }
 
 /* -G with this many users, one group and five memberships for each user. */
@@ -42,6 +47,7 @@ static int generate(uint64_t users)
                                 .yes = true};
     struct accounts_wanted wanted;
     struct dc *dc = directory_server_dc(&server);
+    dc->read_only = read_only;
     error = (struct error){0};
     assert_int_equal(accounts_wanted(&settings, 0, &wanted, &error), 0);
     int result = accounts_ensure(&settings, &wanted, 0, dc, &error);
@@ -54,6 +60,7 @@ static int clean_up(void)
     struct settings settings = {.instance_id = 7};
     struct dc *dc = directory_server_dc(&server);
     bool removed;
+    dc->read_only = read_only;
     error = (struct error){0};
     int result = account_removal_run(&settings, dc, &removed, &error);
     dc_free(dc);
@@ -356,6 +363,27 @@ static void an_administrator_of_the_existing_ou_alone_can_make_accounts(void **s
     directory_server_stop(&server);
 }
 
+static void a_read_only_dc_is_named_before_anything_is_written(void **state)
+{
+    (void)state;
+    static const char message[] = "localhost is a read-only domain controller; create and remove "
+                                  "the accounts at a writable one";
+    directory_server_start(&server);
+    read_only = true;
+    assert_int_equal(generate(8), -EACCES);
+    assert_string_equal(error.text, message);
+    assert_int_equal(clean_up(), 0);
+    read_only = false;
+    assert_generated(8);
+    read_only = true;
+    assert_generated(8);
+    assert_int_equal(generate(9), -EACCES);
+    assert_string_equal(error.text, message);
+    assert_int_equal(clean_up(), -EACCES);
+    assert_string_equal(error.text, message);
+    directory_server_stop(&server);
+}
+
 static unsigned seen, cuts;
 static struct {
     int request;    /* 0: any */
@@ -410,6 +438,26 @@ static void a_server_that_closes_every_connection_is_given_up(void **state)
     directory_server_stop(&server);
 }
 
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+    (void)status;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +468,7 @@ int main(void)
         cmocka_unit_test_setup(a_taken_name_is_reported_with_its_holder, begin),
         cmocka_unit_test_setup(many_objects_are_deleted_singly_and_few_by_a_tree_delete, begin),
         cmocka_unit_test_setup(a_renamed_account_is_reported, begin),
+        cmocka_unit_test_setup(a_read_only_dc_is_named_before_anything_is_written, begin),
         cmocka_unit_test_setup(accounts_made_again_get_their_memberships_back, begin),
         cmocka_unit_test_setup(a_refused_first_account_leaves_nothing, begin),
         cmocka_unit_test_setup(an_administrator_of_the_existing_ou_alone_can_make_accounts, begin),
@@ -429,5 +478,5 @@ int main(void)
         cmocka_unit_test_setup(a_tree_delete_that_meets_a_critical_object_is_completed_singly,
                                begin),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
