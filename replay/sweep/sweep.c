@@ -19,67 +19,26 @@
 #include "replay/sweep/sweep_child.h"
 #include "replay/sweep/sweep_corner.h"
 #include "replay/sweep/sweep_player.h"
+#include "replay/sweep/sweep_private.h"
 #include "replay/sweep/sweep_progress.h"
-#include "replay/sweep/sweep_search.h"
 #include "replay/sweep/sweep_store.h"
 #include "summary/reading.h"
 #include "summary/result/result.h"
 
-enum { USUAL_REPEATS = 3, HEX_SIZE = 2 * MODEL_SHA256_SIZE + 1 };
-
-/* Sums over the runs of one cell of a search. */
-struct cell_sums {
-    double rates, squares, min, max;
-    double metrics[METRICS];
-};
-
-struct sweep {
-    struct sweep_options *options;
-    struct sweep_watch watch;
-    struct sweep_store store;
-    struct sweep_player player;
-    struct sweep_progress progress;
-    struct sweep_identity identity;
-    struct sweep_corners corners;
-    char sha256[HEX_SIZE];
-    char *options_text;
-    bool seed_known;            /* given, or read from the result of a finished cell */
-    bool checked;               /* existing cells were checked and damaged ones reported */
-    size_t empty;               /* cells without a successful operation */
-    char last[SWEEP_NAME_SIZE]; /* the cell played before the current one */
-    double metrics[METRICS];    /* of the current cell */
-    struct error error;
-    int status; /* the exit status, once a step returned STEP_DONE */
-};
-
 static enum step prepare_sweep(struct sweep *sweep);
 static enum step read_model(struct sweep *sweep);
 static void sweep_warn_of_model(void *context, const char *line);
-static enum step sweep_end(struct sweep *sweep, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void sweep_print(struct sweep *sweep, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 static void expect_recording(struct sweep *sweep, const struct model *model);
 static enum step open_store(struct sweep *sweep);
 static enum step open_player(struct sweep *sweep);
 static void hide_progress(void *context);
 static void on_interrupt(void *context, unsigned interrupts);
 static void on_tick(void *context);
-static enum step find_max(struct sweep *sweep);
-static int sweep_by_value(const void *left, const void *right);
-static enum step list_cells(struct sweep *sweep, struct sweep_cells *cells);
 static enum step check_results(struct sweep *sweep, const struct sweep_cells *cells);
 static enum step find_result(struct sweep *sweep, const struct sweep_cell *cell,
                              const struct sweep_files *files, bool *found);
-static enum step search_combination(struct sweep *sweep, size_t number);
-static enum step run_cell(struct sweep *sweep, const struct sweep_cell *cell);
 static enum step check_played(struct sweep *sweep, const char *name, int result);
 static enum step read_metrics(struct sweep *sweep, const struct sweep_files *files);
-static void note_run(const struct sweep *sweep, struct sweep_search_cell *cell,
-                     struct cell_sums *sums);
-static void print_found(struct sweep *sweep, const struct sweep_search *search,
-                        const struct sweep_cell *cell);
-static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index);
 static enum step play_grid(struct sweep *sweep);
 static void print_next_step(const struct sweep_options *options);
 static int sweep_finish(struct sweep *sweep, enum step step);
@@ -92,7 +51,7 @@ int sweep_run(struct sweep_options *options)
     sweep_progress_init(&sweep.progress);
     enum step step = prepare_sweep(&sweep);
     if (step == STEP_NEXT)
-        step = options->find_max ? find_max(&sweep) : play_grid(&sweep);
+        step = options->find_max ? sweep_find_max(&sweep) : play_grid(&sweep);
     int status = sweep_finish(&sweep, step);
     sweep_player_close(&sweep.player);
     sweep_store_close(&sweep.store);
@@ -138,8 +97,7 @@ static void sweep_warn_of_model(void *context, const char *line)
     sweep_print(context, "%s", line);
 }
 
-/* Prints a message and ends the sweep. */
-static enum step sweep_end(struct sweep *sweep, int status, const char *format, ...)
+enum step sweep_end(struct sweep *sweep, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -149,7 +107,7 @@ static enum step sweep_end(struct sweep *sweep, int status, const char *format, 
     return step_done(&sweep->status, status);
 }
 
-static void sweep_print(struct sweep *sweep, const char *format, ...)
+void sweep_print(struct sweep *sweep, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -227,35 +185,8 @@ static void on_tick(void *context)
         sweep_progress_show(&sweep->progress);
 }
 
-static enum step find_max(struct sweep *sweep)
-{
-    struct sweep_options *options = sweep->options;
-    const struct sweep_search all = {.rows = options->r.count, .columns = options->S.count};
-    size_t combinations = sweep_combinations(options);
-    unsigned repeats = options->repeat ? (unsigned)options->repeat : USUAL_REPEATS;
-    struct sweep_cells cells;
-    /* The search expects rising values. */
-    qsort(options->r.items, options->r.count, sizeof *options->r.items, sweep_by_value);
-    qsort(options->S.items, options->S.count, sizeof *options->S.items, sweep_by_value);
-    options->repeat = repeats;
-    enum step step = list_cells(sweep, &cells);
-    sweep_cells_clear(&cells);
-    sweep->progress.at_most = true;
-    sweep->progress.total =
-        combinations * (sweep_search_budget(&all) + SWEEP_SEARCH_RIVALS * (size_t)(repeats - 1));
-    for (size_t number = 0; step == STEP_NEXT && number < combinations; number++)
-        step = search_combination(sweep, number);
-    return step;
-}
-
-static int sweep_by_value(const void *left, const void *right)
-{
-    const struct sweep_number *a = left, *b = right;
-    return a->value < b->value ? -1 : a->value > b->value;
-}
-
 /* Makes the list again after the check of existing cells: their seed determines a random order. */
-static enum step list_cells(struct sweep *sweep, struct sweep_cells *cells)
+enum step sweep_list_cells(struct sweep *sweep, struct sweep_cells *cells)
 {
     enum step step = STEP_NEXT;
     if (sweep_cells_make(sweep->options, sweep->identity.seed, cells) == 0)
@@ -312,59 +243,26 @@ static enum step find_result(struct sweep *sweep, const struct sweep_cell *cell,
                              sweep->error.text);
     }
     const char *spoiled = *found ? sweep_label(&result, RESULT_SPOILED) : NULL;
-    if (spoiled && step == STEP_NEXT && strcmp(spoiled, SWEEP_SPOILED_BY_SERVER) == 0) {
+    /* A search repeats disturbed cells by itself. */
+    bool server = spoiled && strcmp(spoiled, SWEEP_SPOILED_BY_SERVER) == 0;
+    bool machine = spoiled && strcmp(spoiled, SWEEP_SPOILED_BY_MACHINE) == 0;
+    if (step == STEP_NEXT && (server || (machine && !sweep->options->find_max))) {
         if (!sweep->checked)
-            sweep_print(sweep, "%s: the server ended while it was played; playing this cell again",
-                        files->json);
+            sweep_print(sweep, "%s: %s while it was played; playing this cell again", files->json,
+                        server ? "the server ended" : "the machine was disturbed");
         *found = false;
     }
     result_clear(&result);
     return step;
 }
 
-static enum step search_combination(struct sweep *sweep, size_t number)
-{
-    const struct sweep_options *options = sweep->options;
-    size_t rows = options->r.count, columns = options->S.count, next;
-    struct sweep_search search = {0};
-    struct sweep_cell cell = {0};
-    double *load = calloc(rows * columns, sizeof *load);
-    struct cell_sums *sums = calloc(rows * columns, sizeof *sums);
-    enum step step = STEP_NEXT;
-    if (!load || !sums ||
-        sweep_search_init(&search, rows, columns, load, (unsigned)options->repeat) < 0) {
-        step = sweep_end(sweep, EXIT_FAILED, "out of memory");
-        goto cleanup;
-    }
-    for (size_t i = 0; i < rows * columns; i++)
-        load[i] = options->r.items[i / columns].value * options->S.items[i % columns].value;
-    sweep_combination(options, number, cell.value);
-    while (step == STEP_NEXT && (next = sweep_search_next(&search)) != SIZE_MAX) {
-        cell.r = next / columns;
-        cell.S = next % columns;
-        cell.repeat = search.cells[next].runs + 1;
-        step = run_cell(sweep, &cell);
-        if (step == STEP_NEXT)
-            note_run(sweep, &search.cells[next], &sums[next]);
-    }
-    if (step == STEP_NEXT) {
-        print_found(sweep, &search, &cell);
-        sweep_corners_print(&sweep->corners, number, stdout);
-    }
-cleanup:
-    sweep_search_clear(&search);
-    free(sums);
-    free(load);
-    return step;
-}
-
-/* Plays a cell unless it has a result. Stores its metrics. */
-static enum step run_cell(struct sweep *sweep, const struct sweep_cell *cell)
+enum step sweep_run_cell(struct sweep *sweep, const struct sweep_cell *cell)
 {
     struct sweep_files files = {0};
     bool found = false;
     char *name = sweep_cell_name(sweep->options, cell);
     enum step step = STEP_NEXT;
+    sweep->measured = sweep->disturbed = false;
     if (!name || sweep_files_name(&sweep->store, name, &files) < 0) {
         step = sweep_end(sweep, EXIT_FAILED, "out of memory");
         goto cleanup;
@@ -382,6 +280,7 @@ static enum step run_cell(struct sweep *sweep, const struct sweep_cell *cell)
     if (step == STEP_NEXT)
         step = read_metrics(sweep, &files);
     if (step == STEP_NEXT) {
+        sweep->measured = true;
         sweep_corners_note(&sweep->corners, cell, sweep->metrics);
         sweep->empty += !(sweep->metrics[METRIC_OK] > 0);
         sweep_progress_end(&sweep->progress, name, sweep->metrics[METRIC_OK], !found);
@@ -422,6 +321,8 @@ static enum step read_metrics(struct sweep *sweep, const struct sweep_files *fil
     if (error == 0) {
         error = reading_parse(&reading, bytes, length, files->json, &sweep->error);
         memcpy(sweep->metrics, reading.metrics, sizeof sweep->metrics);
+        const char *spoiled = reading_label(&reading, RESULT_SPOILED);
+        sweep->disturbed = spoiled && strcmp(spoiled, SWEEP_SPOILED_BY_MACHINE) == 0;
         reading.path = NULL; /* belongs to files */
         reading_clear(&reading);
     }
@@ -429,77 +330,13 @@ static enum step read_metrics(struct sweep *sweep, const struct sweep_files *fil
     return error ? sweep_end(sweep, EXIT_FAILED, "%s", sweep->error.text) : STEP_NEXT;
 }
 
-static void note_run(const struct sweep *sweep, struct sweep_search_cell *cell,
-                     struct cell_sums *sums)
-{
-    double rate = sweep->metrics[METRIC_OK], means[METRICS];
-    if (cell->runs == 0)
-        sums->min = sums->max = rate;
-    sums->min = fmin(sums->min, rate);
-    sums->max = fmax(sums->max, rate);
-    sums->rates += rate;
-    sums->squares += rate * rate;
-    cell->runs++;
-    cell->mean = sums->rates / cell->runs;
-    cell->min = sums->min;
-    cell->max = sums->max;
-    if (cell->runs > 1)
-        cell->variance = fmax(0, (sums->squares - sums->rates * cell->mean) / (cell->runs - 1));
-    for (size_t i = 0; i < METRICS; i++) {
-        sums->metrics[i] += sweep->metrics[i];
-        means[i] = sums->metrics[i] / cell->runs;
-    }
-    cell->missed =
-        sweep->options->slo.count > 0 && slo_judge(&sweep->options->slo, means) != SLO_KEPT;
-}
-
-static void print_found(struct sweep *sweep, const struct sweep_search *search,
-                        const struct sweep_cell *cell)
-{
-    size_t best = sweep_search_ranked(search, 0);
-    sweep_progress_hide(&sweep->progress);
-    sweep_combination_print(sweep->options, cell->value, stdout);
-    if (best == SIZE_MAX) {
-        printf("none of %zu played cells keeps %s; the least loaded one: ",
-               sweep_search_played(search), sweep->options->slo.text);
-        print_place(sweep, search, sweep_search_best(search));
-        putchar('\n');
-        return;
-    }
-    fputs("maximum", stdout);
-    if (sweep->options->slo.text)
-        printf(" within %s", sweep->options->slo.text);
-    fputs(": ", stdout);
-    print_place(sweep, search, best);
-    for (size_t place = 1; place < SWEEP_SEARCH_RIVALS; place++) {
-        size_t index = sweep_search_ranked(search, place);
-        if (index == SIZE_MAX)
-            break;
-        fputs(place == 1 ? "\n  next: " : ", ", stdout);
-        print_place(sweep, search, index);
-    }
-    printf("\n  %zu of %zu cells were played; ", sweep_search_played(search),
-           search->rows * search->columns);
-    sweep_search_print_confidence(search, stdout);
-    putchar('\n');
-}
-
-static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index)
-{
-    const struct sweep_search_cell *cell = &search->cells[index];
-    printf("%.3f/s at r=%s S=%s", cell->mean, sweep->options->r.items[index / search->columns].text,
-           sweep->options->S.items[index % search->columns].text);
-    if (cell->runs > 1)
-        printf(" (%u runs, %.3f to %.3f)", cell->runs, cell->min, cell->max);
-}
-
 static enum step play_grid(struct sweep *sweep)
 {
     struct sweep_cells cells;
-    enum step step = list_cells(sweep, &cells);
+    enum step step = sweep_list_cells(sweep, &cells);
     sweep->progress.total = cells.count;
     for (size_t i = 0; step == STEP_NEXT && i < cells.count; i++)
-        step = run_cell(sweep, &cells.items[i]);
+        step = sweep_run_cell(sweep, &cells.items[i]);
     sweep_cells_clear(&cells);
     if (step == STEP_DONE)
         return step;

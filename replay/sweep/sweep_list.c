@@ -106,6 +106,14 @@ static int add_range(struct sweep_list *list, const char *whole, const double pa
     return result;
 }
 
+double *sweep_list_values(const struct sweep_list *list)
+{
+    double *values = calloc(list->count, sizeof *values);
+    for (size_t i = 0; values && i < list->count; i++)
+        values[i] = list->items[i].value;
+    return values;
+}
+
 void sweep_list_clear(struct sweep_list *list)
 {
     free(list->items);

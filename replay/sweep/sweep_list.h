@@ -25,6 +25,8 @@ struct sweep_list {
  * -ENOMEM or -EINVAL with a line in error.
  */
 int sweep_list_parse(const char *text, struct sweep_list *list, struct error *error);
+/* The values, which the caller frees. NULL: no memory. */
+double *sweep_list_values(const struct sweep_list *list);
 void sweep_list_clear(struct sweep_list *list);
 
 #endif

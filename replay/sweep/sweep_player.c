@@ -58,8 +58,9 @@ static int check_run(struct sweep_player *player, int result, int status, int er
                      const struct sweep_files *files, struct error *error);
 static int save_result(struct sweep_player *player, const struct sweep_files *files,
                        struct error *error);
-static int mark_spoiled(struct sweep_player *player, struct result *result,
-                        const struct sweep_files *files, struct error *error);
+static int mark_spoiled(struct result *result, const char *why, struct error *error);
+static int judge_run(struct sweep_player *player, struct result *result,
+                     const struct sweep_files *files, bool *spoiled, struct error *error);
 static void end_samples(struct sweep_player *player);
 
 int sweep_player_open(struct sweep_player *player, struct error *error)
@@ -406,6 +407,7 @@ static int run_replay(struct sweep_player *player, const struct sweep_cell *cell
                                       .kept = player->secrets,
                                       .dies_with_us = true,
                                       .limit = run_limit(&player->options->replay)};
+    sweep_stolen_read(&player->stolen);
     if (!arguments.failed)
         result = sweep_child_run(player->watch, &child, &status);
     arguments_clear(&arguments);
@@ -467,15 +469,15 @@ static int save_result(struct sweep_player *player, const struct sweep_files *fi
                        struct error *error)
 {
     struct result result;
+    bool spoiled = false;
     result_init(&result);
     int saved = result_read(&result, files->unfinished_json, error);
     if (saved == 0 && result.interrupted)
         saved = error_set(error, -ECANCELED, "traffic-replay was interrupted by a signal");
     if (saved == 0 && sweep_sampler_merge(player->sampler, &result) != 0)
         saved = error_set(error, -ENOMEM, "out of memory");
-    bool spoiled = sweep_sampler_server_ended(player->sampler);
-    if (saved == 0 && spoiled)
-        saved = mark_spoiled(player, &result, files, error);
+    if (saved == 0)
+        saved = judge_run(player, &result, files, &spoiled, error);
     if (saved == 0 && (result.sample_count > 0 || spoiled))
         saved = result_write(&result, files->unfinished_json, error);
     if (saved == 0)
@@ -484,22 +486,38 @@ static int save_result(struct sweep_player *player, const struct sweep_files *fi
     return saved;
 }
 
-/* Without its mark, the result of a server that died would stay in the grid as a small number. */
-static int mark_spoiled(struct sweep_player *player, struct result *result,
-                        const struct sweep_files *files, struct error *error)
+/* Marks a run whose figures are not the server's. Without its mark, the result of a server that
+ * died would stay in the grid as a small number. */
+static int judge_run(struct sweep_player *player, struct result *result,
+                     const struct sweep_files *files, bool *spoiled, struct error *error)
+{
+    char why[SWEEP_DISTURBED_SIZE];
+    *spoiled = true;
+    if (sweep_sampler_server_ended(player->sampler)) {
+        player_print(player,
+                     "%s: the server's processes ended while this cell was played; it is marked as "
+                     "spoiled, and --resume plays it again",
+                     files->json);
+        player->reported_samples = true;
+        return mark_spoiled(result, SWEEP_SPOILED_BY_SERVER, error);
+    }
+    if (player->repeats_disturbed && sweep_disturbed(result, &player->stolen, why)) {
+        player_print(player, "%s: disturbed (%s); playing this cell again", files->json, why);
+        return mark_spoiled(result, SWEEP_SPOILED_BY_MACHINE, error);
+    }
+    *spoiled = false;
+    return 0;
+}
+
+static int mark_spoiled(struct result *result, const char *why, struct error *error)
 {
     struct result_label *labels = result_alloc(result, result->label_count + 1, sizeof *labels);
     if (!labels)
         return error_no_memory(error);
     if (result->label_count)
         memcpy(labels, result->labels, result->label_count * sizeof *labels);
-    labels[result->label_count++] = (struct result_label){RESULT_SPOILED, SWEEP_SPOILED_BY_SERVER};
+    labels[result->label_count++] = (struct result_label){RESULT_SPOILED, why};
     result->labels = labels;
-    player_print(player,
-                 "%s: the server's processes ended while this cell was played; it is marked as "
-                 "spoiled, and --resume plays it again",
-                 files->json);
-    player->reported_samples = true;
     return 0;
 }
 

@@ -11,12 +11,16 @@
 #include "base/error.h"
 #include "replay/sweep/sweep_cell.h"
 #include "replay/sweep/sweep_child.h"
+#include "replay/sweep/sweep_disturbed.h"
 #include "replay/sweep/sweep_options.h"
 #include "replay/sweep/sweep_sample.h"
 #include "replay/sweep/sweep_store.h"
 
 /* Value of the label RESULT_SPOILED: the server's processes ended while the cell was played. */
 #define SWEEP_SPOILED_BY_SERVER "server"
+
+/* The same: other programs or the generator itself disturbed the cell, and a search repeats it. */
+#define SWEEP_SPOILED_BY_MACHINE "machine"
 
 enum { SWEEP_VERSION_SIZE = 64, SWEEP_TAIL_SIZE = 4096 };
 
@@ -28,6 +32,8 @@ struct sweep_player {
     char version[SWEEP_VERSION_SIZE];
     int secrets; /* an unnamed file, mode 0600, with the credentials for the runs */
     bool accounts_made;
+    bool repeats_disturbed; /* a cell that was played in disturbed seconds is marked as spoiled */
+    struct sweep_stolen stolen;    /* at the start of the run */
     struct sweep_sampler *sampler; /* while a cell is played */
     char tail[SWEEP_TAIL_SIZE];    /* the end of a failed child's output; "": none */
     bool reported_samples;         /* missing samples, or a problem with them, were reported */

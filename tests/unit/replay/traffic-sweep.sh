@@ -293,6 +293,40 @@ is "--find-max --resume: the same search" "$(played)" "$before"
 sweep --find-max --resume --slo 'success>=101%' -r 4:24:4 -S 2:8:2 "$model" dc1
 like "--find-max: no cell keeps the level" "$output" '^none of [0-9]+ played cells keeps success>=101%; the least loaded one: '
 
+# A machine that disturbs a cell: the search repeats it, at most two times.
+fresh
+echo '{"timer_p99": 0.05}' >"$FAKE/r4_S2"
+sweep --find-max -r 4,8 -S 2 "$model" dc1
+is "--find-max repeats disturbed cells: exit status" "$status" 0 || echo "# $errors"
+like "--find-max repeats disturbed cells: message" "$errors" \
+    "^traffic-sweep: $results/dc1_r4_S2.json: disturbed \(timers were late by 50 ms\); playing this cell again$"
+is "--find-max repeats disturbed cells: twice per cell" "$(grep -c 'playing this cell again' <<<"$errors")" 2
+is "--find-max repeats disturbed cells: and marks them" \
+    "$(grep -l '"spoiled": *"machine"' "$results"/dc1_r4_S2*.json | wc -l)" 2
+before=$(played)
+sweep --find-max --resume -r 4,8 -S 2 "$model" dc1
+is "--find-max --resume: disturbed runs are known" "$(played)" "$before"
+sweep --resume -r 4,8 -S 2 "$model" dc1
+like "a grid over the same folder plays disturbed cells again" "$errors" \
+    "^traffic-sweep: $results/dc1_r4_S2.json: the machine was disturbed while it was played; playing this cell again$"
+rm "$FAKE/r4_S2"
+
+# An interrupted search prints what it knows.
+fresh
+echo 0.3 >"$FAKE/sleep"
+"$program" --results "$results" --sample none --find-max -r 4:24:4 -S 2:8:2 "$model" dc1 >"$work/output" 2>"$work/errors" </dev/null &
+child=$!
+wait_for "$FAKE/playing" 4
+kill -INT $child
+wait $child
+is "an interrupted search: exit status" $? 130
+like "an interrupted search prints what it knows" "$(cat "$work/output")" '^So far, without the cells that were not played:'
+like "an interrupted search names the best cell so far" "$(cat "$work/output")" '^maximum: '
+echo 0 >"$FAKE/sleep"
+sweep --find-max --resume -r 4:24:4 -S 2:8:2 "$model" dc1
+is "an interrupted search can be resumed" "$status" 0
+like "a resumed search ends like any other" "$output" '^  [0-9]+ of 24 cells were played; 95% interval of the maximum: '
+
 # A server that keeps up with the largest load: its limit is elsewhere.
 beyond='the server kept up with the largest load \(100% of planned\): the maximum lies beyond this grid; give larger -r or -S$'
 fresh

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of a running sweep share. */
+#ifndef REPLAY_SWEEP_SWEEP_PRIVATE_H
+#define REPLAY_SWEEP_SWEEP_PRIVATE_H
+
+#include "base/step.h"
+#include "model/model.h"
+#include "replay/sweep/search/search.h"
+#include "replay/sweep/sweep_cell.h"
+#include "replay/sweep/sweep_child.h"
+#include "replay/sweep/sweep_corner.h"
+#include "replay/sweep/sweep_player.h"
+#include "replay/sweep/sweep_progress.h"
+#include "replay/sweep/sweep_store.h"
+#include "summary/reading.h"
+
+enum { SWEEP_HEX_SIZE = 2 * MODEL_SHA256_SIZE + 1 };
+
+struct sweep {
+    struct sweep_options *options;
+    struct sweep_watch watch;
+    struct sweep_store store;
+    struct sweep_player player;
+    struct sweep_progress progress;
+    struct sweep_identity identity;
+    struct sweep_corners corners;
+    char sha256[SWEEP_HEX_SIZE];
+    char *options_text;
+    bool seed_known;            /* given, or read from the result of a finished cell */
+    bool checked;               /* existing cells were checked and damaged ones reported */
+    size_t empty;               /* cells without a successful operation */
+    char last[SWEEP_NAME_SIZE]; /* the cell played before the current one */
+    double metrics[METRICS];    /* of the current cell */
+    bool measured;              /* the current cell has a result, which is in metrics */
+    bool disturbed;             /* it was played in disturbed seconds and has to be repeated */
+    struct error error;
+    int status; /* the exit status, once a step returned STEP_DONE */
+};
+
+/* Prints a message and ends the sweep. */
+enum step sweep_end(struct sweep *sweep, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Prints a message. */
+void sweep_print(struct sweep *sweep, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Lists the cells of the full grid, after a check of all existing results. */
+enum step sweep_list_cells(struct sweep *sweep, struct sweep_cells *cells);
+/* Plays a cell unless it has a result. Stores its metrics. */
+enum step sweep_run_cell(struct sweep *sweep, const struct sweep_cell *cell);
+
+/* --find-max (sweep_max.c). */
+enum step sweep_find_max(struct sweep *sweep);
+/* Plays the cell that a search named, with the varied values of *cell, and gives the search its
+ * result. */
+enum step sweep_play_search_cell(struct sweep *sweep, struct search *search, size_t next,
+                                 struct sweep_cell *cell);
+
+#endif
