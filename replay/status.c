@@ -18,7 +18,7 @@ struct status {
 static FILE *line_shown;
 
 static void print_line(struct status *status, int64_t now, const struct tally_live *live);
-static void print_planned(const struct status_setup *setup, double elapsed);
+static void print_planned(const struct status_setup *setup, double elapsed, uint64_t sent);
 static void print_p95(FILE *stream, const struct tally_live *before, const struct tally_live *now);
 static void status_clear_line(void);
 
@@ -75,7 +75,7 @@ static void print_line(struct status *status, int64_t now, const struct tally_li
             elapsed < status->setup.warmup ? " (warm-up)"
             : elapsed > end + 1            ? " (waiting for answers)"
                                            : "");
-    print_planned(&status->setup, elapsed);
+    print_planned(&status->setup, elapsed, live->started);
     fprintf(stream, ", sent %" PRIu64 ", ok %.1f/s, failed %.1f/s, p95 ", live->started,
             (double)(live->ok - before->ok) / passed,
             (double)(live->failed - before->failed) / passed);
@@ -88,16 +88,17 @@ static void print_line(struct status *status, int64_t now, const struct tally_li
     funlockfile(stream);
 }
 
-static void print_planned(const struct status_setup *setup, double elapsed)
+/* The plan is known for whole seconds; what was sent since then was planned as well. */
+static void print_planned(const struct status_setup *setup, double elapsed, uint64_t sent)
 {
     double until = fmin(fmax(elapsed, 0), setup->warmup + setup->duration);
     if (!setup->planned) {
-        fprintf(setup->stream, "planned about %.0f", until * setup->nominal);
+        fprintf(setup->stream, "planned about %.0f", fmax(until * setup->nominal, (double)sent));
         return;
     }
     size_t second = (size_t)until;
-    fprintf(setup->stream, "planned %" PRIu64,
-            setup->planned[second < setup->seconds ? second : setup->seconds]);
+    uint64_t planned = setup->planned[second < setup->seconds ? second : setup->seconds];
+    fprintf(setup->stream, "planned %" PRIu64, planned > sent ? planned : sent);
 }
 
 static void print_p95(FILE *stream, const struct tally_live *before, const struct tally_live *now)

@@ -42,6 +42,7 @@ static void print_table(FILE *stream, const struct result *result);
 static void report_print_row(FILE *stream, const struct result_packet *packet);
 static double report_quantile(const struct histogram *histogram, double fraction);
 static void report_print_time(FILE *stream, double seconds);
+static bool has_row_without_times(const struct result *result);
 static void print_asked(FILE *stream, const struct result *result);
 static void report_print_text(FILE *stream, const char *label, const char *text);
 static void print_start(FILE *stream, const struct result *result);
@@ -408,9 +409,22 @@ static void report_print_time(FILE *stream, double seconds)
 
 enum { LABEL_SIZE = 4096 };
 
+/* In overload, operations end in the window that were due before it. */
+static bool has_row_without_times(const struct result *result)
+{
+    for (size_t i = 0; i < result->packet_count; i++)
+        if (result->packets[i].count > 0 && isnan(report_quantile(&result->packets[i].service, 1)))
+            return true;
+    return false;
+}
+
 static void print_asked(FILE *stream, const struct result *result)
 {
     fputc('\n', stream);
+    if (has_row_without_times(result))
+        fprintf(stream,
+                "%-29scounts are of what ended in the window, times of what was also due in it\n",
+                "Times \"none\":");
     report_print_text(stream, "Command:", result->command);
     fprintf(stream, "%-29s%s %s\n", "Program:", result->program, result->version);
     fprintf(stream, "%-29s%s (SHA-256 %s)\n", "Model:", result->model, result->model_sha256);

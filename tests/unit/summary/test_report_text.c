@@ -399,6 +399,29 @@ static void a_text_report_is_read_back(void **state)
     result_clear(&result);
 }
 
+static void rows_without_times_are_explained(void **state)
+{
+    (void)state;
+    struct result result;
+    sample_result(&result);
+    static const char note[] = "\nTimes \"none\":                counts are of what ended in the "
+                               "window, times of what was also due in it\n";
+    char *text = sample_text(&result);
+    bool all_timed = strstr(text, note) == NULL;
+    free(text);
+    for (size_t i = 0; i < result.packet_count; i++)
+        if (result.packets[i].count > 0) {
+            histogram_clear(&result.packets[i].service);
+            histogram_init(&result.packets[i].service);
+            break;
+        }
+    text = sample_text(&result);
+    assert_true(all_timed);
+    assert_non_null(strstr(text, note));
+    free(text);
+    result_clear(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +429,7 @@ int main(void)
         cmocka_unit_test(the_head_is_the_published_one),
         cmocka_unit_test(an_empty_run_has_words_for_figures),
         cmocka_unit_test(why_the_run_ended),
+        cmocka_unit_test(rows_without_times_are_explained),
         cmocka_unit_test(bytes_requests_and_sizes_are_printed),
         cmocka_unit_test(an_unanswered_operation_has_no_time),
         cmocka_unit_test(operations_that_were_not_sent_are_shown),
