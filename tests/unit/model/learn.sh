@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 #
 # traffic-learn's command line, inputs and outputs, and captures of real clients. The expected counts were made by
 # hand from tshark's listing. Tests of captures that are missing are skipped.
@@ -195,7 +195,8 @@ is "truncated in its header: status" $status 1
 
 # Captures with faults. Each test says what a user meets.
 
-faults=../shared/faults/learn
+# Further captures, with faults that are not easily made up. They are not part of the sources.
+faults=${TRAFFIC_REPLAY_SHARED:-../shared}/faults/learn
 [ -d "$faults" ] || faults=../../shared/faults/learn
 # learned NAME FILE WANTED OPTION...: the packets of --summary, as "1*ldap:0 ".
 learned() {
@@ -247,6 +248,24 @@ learned "requests of one segment keep their filters" "$faults/16-pipelined.pcap"
 [ ! -r "$faults/16-pipelined.pcap" ] || unlike "no filter is a compare's" "$output" 'employeeNumber|telephoneNumber'
 [ ! -r "$faults/25-krb-udp.pcap" ] ||
     is "Kerberos over UDP has protocol 11" "$("$program" -q --summary "$faults/25-krb-udp.pcap" | cut -f2 | sort -u)" 11
+while IFS='|' read -r file wanted arguments; do
+    # shellcheck disable=SC2086 # several arguments
+    learned "$file: the requests that it contains" "$faults/$file" "$wanted" $arguments
+done <<'END'
+plain.pcap|1*ldap:0 1*ldap:2 10*ldap:3 |
+01-lost-segment.pcap|1*ldap:0 1*ldap:2 19*ldap:3 |
+02-reply-before-request.pcap|1*ldap:0 1*ldap:2 10*ldap:3 |
+04-two-dcs.pcap|2*ldap:0 19*ldap:3 |--server 192.0.2.1 --server 192.0.2.3
+05-zero-tail.pcap|1*ldap:0 1*ldap:2 10*ldap:3 |
+05b-two-days.pcap|2*ldap:0 20*ldap:3 |
+06-control-byte.pcap|1*kerberos:10 1*ldap:0 1*ldap:2 10*ldap:3 |
+08-dns-second-server.pcap|5*dns:0 1*ldap:0 |
+14-garbage-tail.pcap|1*ldap:0 1*ldap:2 10*ldap:3 |
+18-cut-frames.pcap|1*ldap:0 1*ldap:2 10*ldap:3 |
+24-odd-names.pcap|1*ldap:0 3*ldap:3 |
+25-krb-udp.pcap|5*kerberos:10 |
+26-nat.pcap|5*ldap:0 25*ldap:3 |
+END
 mkdir -p "$work/home/.config/wireshark"
 echo ldap >"$work/home/.config/wireshark/disabled_protos"
 run env -u XDG_CONFIG_HOME HOME="$work/home" "$program" -q "$work/secret.pcap"

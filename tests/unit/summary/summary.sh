@@ -187,7 +187,7 @@ run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
 is "a file named twice counts once, a copy is a run: status" $status 0
 like "... message" "$errors" 'another file also contains: 1;'
 
-faults=../shared/faults/replay
+faults=${TRAFFIC_REPLAY_SHARED:-../shared}/faults/replay
 if [ -d "$faults/knee" ]; then
     run "$program" --html "$work/knee.html" "$faults/knee"
     unlike "no knee where the server kept up" "$(cat "$work/knee.html")" 'knee:'
