@@ -7,6 +7,7 @@
 # make bench     the figures, beside those of other programs on the same machine
 # make lint      format, static checks, scripts, man pages
 # make fuzz      every decoder, FUZZ_SECONDS (30) each
+# make check-servers everything against Samba DCs of RELEASES (trixie), in default and stricter settings
 # make check-build the build and the unit tests with the compiler and libraries of RELEASE (trixie)
 # make check-html traffic-summary's pages in a browser, which it installs
 # make man-table bring the table of details in traffic-model(5) up to date with packets/packet_table.c
@@ -18,7 +19,7 @@
 # make install   programs, man pages, examples, completion scripts into $(DESTDIR)$(PREFIX)
 #
 # Knobs: V=1 (show commands), CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
-#        PREFIX, DESTDIR, FUZZ_SECONDS, RELEASE, LAB_DIR and LAB_ADDRESS (lab/dc's --dir and --address)
+#        PREFIX, DESTDIR, FUZZ_SECONDS, RELEASES, SETTINGS, LAB_DIR and LAB_ADDRESS (lab/dc's --dir and --address)
 
 comma := ,
 SAN ?=
@@ -86,7 +87,7 @@ C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit/* $(folders_tests) 
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* tests/unit/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
-.PHONY: man-table all unit dc-tests benches fuzzers deps demo check check-build check-html bench lint format coverage fuzz install dist package clean FORCE
+.PHONY: man-table all unit dc-tests benches fuzzers deps demo check check-servers check-build check-html bench lint format coverage fuzz install dist package clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
@@ -163,7 +164,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(TEST_LIB) $(LIBS) $(BUILD)/link
 
 # --- What is done with it -------------------------------------------------------------------------
 
-export BUILD SAN LAB_DIR LAB_ADDRESS FUZZ_SECONDS RELEASE
+export BUILD SAN LAB_DIR LAB_ADDRESS FUZZ_SECONDS RELEASES RELEASE SETTINGS
 
 deps:
 	@lab/install-packages $(DEBIAN_BUILD) $(DEBIAN_LINT) $(DEBIAN_TEST) $(DEBIAN_LAB) $(DEBIAN_PACKAGE) $(DEBIAN_BENCH)
@@ -172,6 +173,11 @@ deps:
 # a failure of either is counted and not the last word.
 check: deps
 	@MAKE='$(MAKE)' tests/check
+
+# In no other target: it takes half an hour per release.
+check-servers: deps
+	@$(MAKE) --no-print-directory all dc-tests
+	@tests/check-servers
 
 # In no other target: it downloads a compiler.
 check-build: deps
