@@ -65,7 +65,9 @@ good() {
 seen() {
     [ "$status" = 0 ] || return
     local protocol command count wanted=
-    is "$1: rpc_netlogon's opnums" "$(opnums rpc_netlogon)" "$(reported rpc_netlogon)"
+    # NetrServerPasswordSet2 sets another password, then the machine's own.
+    is "$1: rpc_netlogon's opnums" "$(opnums rpc_netlogon)" \
+        "$(reported rpc_netlogon "'30': sent_of('rpc_netlogon', '30')")"
     is "$1: lsarpc's opnums" "$(opnums lsarpc)" "$(reported lsarpc)"
     is "$1: samr's opnums" "$(opnums samr)" "$(reported samr)"
     is "$1: srvsvc's opnums" "$(opnums srvsvc)" "$(reported srvsvc)"
