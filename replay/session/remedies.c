@@ -25,9 +25,8 @@ static const struct {
      "this server refuses SASL binds inside TLS; Samba older than 4.20.3 takes them with "
      "\"ldap server require strong auth = allow_sasl_over_tls\""},
     {"sizeLimitExceeded",
-     "searches had more answers than the server allows: their LDAP control "
-     "1.2.840.113556.1.4.319 pages them where the server allows that (MaxPageSize in AD), else "
-     "raise its limit for the test users (sizelimit in slapd)"},
+     "searches have more answers than the server allows these users, although they ask for pages "
+     "(control 1.2.840.113556.1.4.319): raise its limit (sizelimit in slapd, LDAP policies in AD)"},
     {"KDC_ERR_ETYPE_NOSUPP", "the KDC accepts none of the keys of the accounts: this program "
                              "derives AES256 keys for its test "
                              "accounts, so allow AES256 on the KDC, or use --accounts"},

@@ -27,7 +27,7 @@ static void causes_have_remedies(void **state)
         {"certificate not accepted: it is for another name", "NAME=ADDRESS"},
         {"KDC_ERR_ETYPE_NOSUPP", "allow AES256"},
         {"NT_STATUS_DOWNGRADE_DETECTED", "--skip rpc_netlogon"},
-        {"sizeLimitExceeded", "1.2.840.113556.1.4.319 pages them"},
+        {"sizeLimitExceeded", "raise its limit (sizelimit in slapd"},
         {"invalidCredentials (data 80090346: wrong TLS channel bindings)", "without a TLS proxy"},
         {"endpoint mapper: fault ERROR_ACCESS_DENIED", "RestrictRemoteClients is 0"},
     };
