@@ -18,8 +18,8 @@ struct recording_plan {
 };
 
 /*
- * Chooses the clients for -S or -T and fills in the figures (traffic-replay(1), RECORDINGS). model
- * and operations must outlive the plan. 0, or a negative errno with a text in error.
+ * Chooses the clients for -S or -T and fills in the figures (traffic-model(5), PLAYING RECORDINGS).
+ * model and operations must outlive the plan. 0, or a negative errno with a text in error.
  */
 int recording_plan_make(const struct model *model, const struct plan_settings *settings,
                         const bool *operations, struct recording_plan *plan,
