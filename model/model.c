@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/loadfile/loadfile.h"
 #include "model/model_private.h"
 
 static void model_free_recording(struct recording *recording);
@@ -16,6 +17,7 @@ void model_free(struct model *model)
     if (!model)
         return;
     model_free_recording(model->recording);
+    script_free(model->script);
     arena_free(&model->arena);
     free(model);
 }
@@ -84,6 +86,11 @@ bool model_is_samba_v2(const struct model *model)
 bool model_is_recording(const struct model *model)
 {
     return model->recording != NULL;
+}
+
+const struct script *model_script(const struct model *model)
+{
+    return model->script;
 }
 
 double model_recording_seconds(const struct model *model, double replay_rate)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A model of traffic: a Markov chain of packets and pauses, and the details of the packets. A model
- * can also be a recording of traffic, which is played unchanged. A model does not change once it is
- * loaded, and all threads share it. It contains no code of the protocols: the caller decides which
- * packets can be played.
+ * can also be a recording of traffic, which is played unchanged, or a loadfile: a script of
+ * operations on a file server. A model does not change once it is loaded, and all threads share it.
+ * It contains no code of the protocols: the caller decides which packets can be played.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "packets/packet_details.h"
+#include "packets/script.h"
 
 struct model;
 
@@ -61,6 +62,10 @@ const uint8_t *model_sha256(const struct model *model); /* of the file's bytes *
 struct model_figures model_figures(const struct model *model);
 bool model_is_samba_v2(const struct model *model);
 bool model_is_recording(const struct model *model);
+
+/* The script of a model that is a loadfile, else NULL. Its types are those of its operations, in
+ * the order of enum script_op. */
+const struct script *model_script(const struct model *model);
 
 /* The duration in seconds, rounded up to whole milliseconds, in which all packets of a recording
  * are due at this replay rate. 0 if the model is not a recording. */

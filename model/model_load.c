@@ -12,6 +12,7 @@
 #include "base/files/text_file.h"
 #include "base/text.h"
 #include "model/load_private.h"
+#include "model/loadfile/loadfile.h"
 #include "model/model_private.h"
 #include "model/recording_private.h"
 #include "model/recording_text.h"
@@ -27,6 +28,12 @@ struct recording_stream {
 
 static int load_file(int fd, const char *path, struct model **out, struct error *error,
                      model_warning *warning, void *context);
+static bool is_loadfile(const char *begin, size_t size);
+static int load_loadfile(const char *name, struct recording_stream *stream, struct model **out,
+                         struct error *error);
+static int fill_loadfile(struct model *model, const char *name, struct recording_stream *stream,
+                         struct error *error);
+static int name_script_types(struct model *model);
 static int load_recording(const char *name, struct recording_stream *stream, struct model **out,
                           struct error *error, model_warning *warning, void *context);
 static int fill_recording(struct model *model, const char *name, struct recording_stream *stream,
@@ -54,12 +61,16 @@ static int load_file(int fd, const char *path, struct model **out, struct error 
                      model_warning *warning, void *context)
 {
     const char *name = text_file_name(path);
-    char begin[64], *text = NULL;
+    char begin[4096], *text = NULL;
     size_t size = 0;
     ssize_t begun = text_file_read_start(fd, begin, sizeof begin - 1);
     if (begun < 0)
         return error_set(error, (int)begun, "%s: %s", name, strerror((int)-begun));
     begin[begun] = '\0';
+    if (is_loadfile(begin, (size_t)begun)) {
+        struct recording_stream stream = {.begin = begin, .begun = (size_t)begun, .fd = fd};
+        return load_loadfile(name, &stream, out, error);
+    }
     if (recording_text_is_line(begin + text_mark_length(begin))) {
         struct recording_stream stream = {.begin = begin, .begun = (size_t)begun, .fd = fd};
         return load_recording(name, &stream, out, error, warning, context);
@@ -71,6 +82,66 @@ static int load_file(int fd, const char *path, struct model **out, struct error 
     result = load_chain(name, text, size, out, error, warning, context);
     free(text);
     return result;
+}
+
+static bool is_loadfile(const char *begin, size_t size)
+{
+    return loadfile_is_gzip(begin, size) || loadfile_begins(begin);
+}
+
+static int load_loadfile(const char *name, struct recording_stream *stream, struct model **out,
+                         struct error *error)
+{
+    struct model *model = calloc(1, sizeof *model);
+    if (!model)
+        return error_no_memory(error);
+    int result = fill_loadfile(model, name, stream, error);
+    if (result < 0)
+        model_free(model);
+    else
+        *out = model;
+    return result;
+}
+
+static int fill_loadfile(struct model *model, const char *name, struct recording_stream *stream,
+                         struct error *error)
+{
+    bool gzip = loadfile_is_gzip(stream->begin, stream->begun);
+    FILE *file = fopencookie(stream, "r", (cookie_io_functions_t){.read = read_stream});
+    if (!file)
+        return error_no_memory(error);
+    sha256_init(&stream->sha256);
+    int result = set_name(model, name);
+    if (result == 0)
+        result = loadfile_load(file, gzip, name, &model->script, error);
+    else
+        error_no_memory(error);
+    if (result == 0 && name_script_types(model) < 0)
+        result = error_no_memory(error);
+    fclose(file);
+    sha256_digest(&stream->sha256, MODEL_SHA256_SIZE, model->sha256);
+    return result;
+}
+
+/* One type for each operation that occurs. 0 or -ENOMEM. */
+static int name_script_types(struct model *model)
+{
+    model->types = arena_array(&model->arena, SCRIPT_PACKETS, sizeof *model->types);
+    if (!model->types)
+        return -ENOMEM;
+    for (int op = 0; op < SCRIPT_PACKETS; op++) {
+        double count = model->script->operations[op];
+        if (!(count > 0))
+            continue;
+        model->script_types[op] = model->type_count;
+        model->types[model->type_count++] =
+            (struct model_type){.protocol = "nbench",
+                                .opcode = script_words[op],
+                                .row = packet_row_find("nbench", script_words[op]),
+                                .count = count < 1e18 ? (uint64_t)count : (uint64_t)1e18};
+    }
+    model->source = (struct model_source){.packets = -1, .seconds = -1, .conversations = -1};
+    return model_index_types(model);
 }
 
 static int load_recording(const char *name, struct recording_stream *stream, struct model **out,
@@ -192,7 +263,10 @@ int model_load_text(const char *name, const char *text, size_t size, struct mode
         return error_no_memory(error);
     memcpy(copy, text, size);
     copy[size] = '\0';
-    if (recording_text_is_line(copy + text_mark_length(copy))) {
+    struct recording_stream loadfile = {.begin = copy, .begun = size, .fd = -1};
+    if (loadfile_begins(copy)) {
+        result = load_loadfile(name, &loadfile, out, error);
+    } else if (recording_text_is_line(copy + text_mark_length(copy))) {
         struct recording_stream stream = {.begin = copy, .begun = size, .fd = -1};
         result = load_recording(name, &stream, out, error, warning, context);
     } else {

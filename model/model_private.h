@@ -83,9 +83,11 @@ struct model {
     uint32_t gaps_count;
     struct gaps *gaps; /* by last entry, waits first, then by length */
     struct model_type *types;
-    struct alias_slot **details; /* by type: choice of details; NULL: nothing to choose */
-    uint32_t *types_by_name;     /* sorted, for model_find_type() */
-    struct recording *recording; /* instead of histories and transitions; else NULL */
+    struct alias_slot **details;           /* by type: choice of details; NULL: nothing to choose */
+    uint32_t *types_by_name;               /* sorted, for model_find_type() */
+    struct recording *recording;           /* instead of histories and transitions; else NULL */
+    struct script *script;                 /* the same */
+    uint32_t script_types[SCRIPT_PACKETS]; /* by operation: index in types */
 };
 
 /* Allocates types_by_name and fills it. 0 or -ENOMEM. */

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "model/chain.h"
 #include "model/gaps_private.h"
+#include "model/loadfile/script_plan.h"
 #include "model/model_private.h"
 #include "model/recording_plan_private.h"
 
@@ -36,6 +37,7 @@ struct plan {
     double rest_weight;             /* mean of the pause between conversations */
     struct alias_slot rest[REST_HIGH - REST_LOW + 1]; /* the choice of the rest at time 0 */
     struct recording_plan recording;                  /* of a model that is a recording */
+    struct script_plan script;                        /* of a loadfile */
 };
 
 static int check_settings(const struct plan_settings *settings, struct error *error);
@@ -45,6 +47,13 @@ static int plan_complete(struct plan *plan, struct error *error);
 static int find_operations(struct plan *plan);
 static bool is_operation(const struct plan *plan, const struct chain_transition *transition);
 static int complete_recording(struct plan *plan, struct error *error);
+static int plan_script_complete(struct plan *plan, struct error *error);
+static int check_script(const struct plan *plan, struct error *error);
+static enum script_pace script_pace_of(const struct plan *plan);
+static int check_pace(const struct plan *plan, struct error *error);
+static void fill_script_figures(struct plan *plan);
+static bool plan_script_next(const struct plan *plan, struct plan_client *cursor,
+                             struct plan_step *step);
 static int check_operations(const struct plan *plan, struct error *error);
 static double mean_rest(double persistence);
 static double mean_wait(int n);
@@ -142,6 +151,8 @@ static int plan_complete(struct plan *plan, struct error *error)
         return result;
     if (plan->model->recording)
         return complete_recording(plan, error);
+    if (plan->model->script)
+        return plan_script_complete(plan, error);
     plan->rest_weight = mean_rest(plan->settings.persistence);
     plan->end = plan->settings.warmup + plan->settings.duration;
     sum_conversation(plan);
@@ -177,6 +188,134 @@ static int complete_recording(struct plan *plan, struct error *error)
     int result = recording_plan_make(plan->model, &plan->settings, plan->operations,
                                      &plan->recording, &plan->figures, error);
     return result < 0 ? result : check_operations(plan, error);
+}
+
+static int plan_script_complete(struct plan *plan, struct error *error)
+{
+    const struct model *model = plan->model;
+    int result = check_script(plan, error);
+    if (result < 0)
+        return result;
+    plan->script = (struct script_plan){.script = model->script,
+                                        .pace = script_pace_of(plan),
+                                        .replay_rate = plan->settings.replay_rate,
+                                        .bytes_per_second = plan->settings.bytes_per_second,
+                                        .passes = plan->settings.passes,
+                                        .end = plan->settings.warmup + plan->settings.duration};
+    for (int op = 0; op < SCRIPT_PACKETS; op++)
+        plan->script.plays[op] =
+            model->script->operations[op] > 0 &&
+            (op == SCRIPT_RANDOMSTRING || plan->operations[model->script_types[op]]);
+    result = check_pace(plan, error);
+    if (result < 0)
+        return result;
+    fill_script_figures(plan);
+    result = check_operations(plan, error);
+    return result < 0 ? result : script_plan_init(&plan->script);
+}
+
+static int check_script(const struct plan *plan, struct error *error)
+{
+    const struct plan_settings *settings = &plan->settings;
+    const char *name = plan->model->name;
+    if (settings->packets_per_second > 0)
+        return error_set(error, -EINVAL,
+                         "-T: %s is a loadfile, which each client plays at its own pace; give -S "
+                         "CLIENTS",
+                         name);
+    if (settings->persistence > 0)
+        return error_set(error, -EINVAL,
+                         "--conversation-persistence: %s is a loadfile; omit the option", name);
+    if (settings->scale != floor(settings->scale))
+        return error_set(error, -EINVAL, "-S: %s is a loadfile, which takes whole clients", name);
+    if (settings->scale > PLAN_CLIENTS_MAX)
+        return error_set(error, -ERANGE, "-S: expected at most %d clients", PLAN_CLIENTS_MAX);
+    return 0;
+}
+
+static enum script_pace script_pace_of(const struct plan *plan)
+{
+    if (plan->settings.bytes_per_second > 0)
+        return SCRIPT_PACE_BYTES;
+    return plan->model->script->times && !plan->settings.after_reply ? SCRIPT_PACE_TIMES
+                                                                     : SCRIPT_PACE_REPLY;
+}
+
+/* A pass in open loop must take time, or no client would ever reach the end of the window. */
+static int check_pace(const struct plan *plan, struct error *error)
+{
+    const struct script_plan *script = &plan->script;
+    const char *name = plan->model->name;
+    if (script->pace == SCRIPT_PACE_REPLY && plan->settings.replay_rate != 1)
+        return error_set(error, -EINVAL,
+                         "-r: %s is played in closed loop, where each reply sets the pace; omit "
+                         "the option",
+                         name);
+    if (script->pace == SCRIPT_PACE_REPLY)
+        return 0;
+    if (script->pace == SCRIPT_PACE_BYTES && plan->model->script->computed_sizes)
+        return error_set(error, -EINVAL,
+                         "--pace: %s computes sizes as it is played; give --pace reply", name);
+    if (!(script_plan_pass_seconds(script) > 0) && script->passes == 0)
+        return error_set(error, -EINVAL,
+                         "--pace: %s takes no time at this pace; give --pace reply or --passes N",
+                         name);
+    return 0;
+}
+
+static void fill_script_figures(struct plan *plan)
+{
+    const struct script *script = plan->model->script;
+    struct plan_figures *figures = &plan->figures;
+    double seconds = script_plan_pass_seconds(&plan->script);
+    *figures = (struct plan_figures){.clients = (uint32_t)plan->settings.scale, .stretch = 1};
+    for (int op = 0; op < SCRIPT_PACKETS; op++) {
+        figures->conversation_packets += op == SCRIPT_RANDOMSTRING ? 0 : script->operations[op];
+        if (op != SCRIPT_RANDOMSTRING && plan->script.plays[op])
+            figures->conversation_operations += script->operations[op];
+    }
+    figures->conversation_seconds = seconds;
+    figures->share = figures->conversation_operations / figures->conversation_packets;
+    if (!(seconds > 0))
+        return;
+    figures->client_rate = figures->conversation_packets / seconds;
+    figures->nominal_packets = figures->clients * figures->client_rate;
+    figures->nominal_operations = figures->nominal_packets * figures->share;
+}
+
+static bool plan_script_next(const struct plan *plan, struct plan_client *cursor,
+                             struct plan_step *step)
+{
+    struct script_due due;
+    if (!script_plan_next(&plan->script, &cursor->script, &due))
+        return false;
+    uint8_t op = plan->model->script->steps[due.step].op;
+    *step = (struct plan_step){.kind = PLAN_PACKET,
+                               .first = cursor->fresh,
+                               .operation = op != SCRIPT_RANDOMSTRING,
+                               .type = plan->model->script_types[op],
+                               .details = due.step,
+                               .due = due.due,
+                               .after_reply = due.after_reply};
+    cursor->fresh = false;
+    return true;
+}
+
+bool plan_is_closed(const struct plan *plan)
+{
+    return plan->model->script && plan->script.pace == SCRIPT_PACE_REPLY;
+}
+
+void plan_pace(const struct plan *plan, char text[PLAN_PACE_SIZE])
+{
+    *text = '\0';
+    if (!plan->model->script)
+        return;
+    if (plan->script.pace == SCRIPT_PACE_BYTES)
+        snprintf(text, PLAN_PACE_SIZE, "%g MB/s", plan->script.bytes_per_second / 1e6);
+    else
+        snprintf(text, PLAN_PACE_SIZE, "%s",
+                 plan->script.pace == SCRIPT_PACE_REPLY ? "reply" : "times");
 }
 
 static int check_operations(const struct plan *plan, struct error *error)
@@ -307,6 +446,7 @@ void plan_free(struct plan *plan)
     free(plan->operations);
     free(plan->equilibrium);
     free(plan->histories);
+    script_plan_clear(&plan->script);
     free(plan);
 }
 
@@ -330,6 +470,11 @@ void plan_client_start(const struct plan *plan, uint32_t client, struct plan_cli
     const struct model *model = plan->model;
     if (model->recording) {
         recording_plan_client_start(&plan->recording, client, cursor);
+        return;
+    }
+    if (model->script) {
+        *cursor = (struct plan_client){.fresh = true};
+        script_plan_start(&cursor->script);
         return;
     }
     *cursor = (struct plan_client){.history = CHAIN_START};
@@ -377,6 +522,8 @@ bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struc
 {
     if (plan->model->recording)
         return recording_plan_client_next(&plan->recording, cursor, step);
+    if (plan->model->script)
+        return plan_script_next(plan, cursor, step);
     while (!cursor->ended) {
         const struct chain_transition *transition;
         if (!cursor->fresh) {

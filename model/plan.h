@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "model/loadfile/script_plan.h"
 #include "model/model.h"
 
 struct plan;
@@ -25,6 +26,9 @@ struct plan_settings {
     double warmup;             /* seconds, unmeasured, before the window */
     double duration;           /* seconds of the measured window */
     double persistence;        /* --conversation-persistence, 0..1 */
+    double bytes_per_second;   /* --pace of a loadfile, per client; 0: by its times or replies */
+    bool after_reply;          /* --pace reply, even if the loadfile gives times */
+    uint64_t passes;           /* of a loadfile by each client; 0: until the end */
     /* True if this run sends the packet type as an operation: it has a player that uses the
      * network, and neither --only nor --skip excludes it. */
     bool (*is_operation)(const struct model_type *type, void *context);
@@ -58,11 +62,16 @@ struct plan_step {
     uint32_t details;      /* index in its details; 0 when it has none */
     uint32_t conversation; /* of this client, from 0 */
     int64_t due;           /* ns since the plan's start (the start of the warm-up) */
+    /* Closed loop: due is ns after the end of the client's previous step instead. */
+    bool after_reply;
 };
 
 /* The position of one client in its plan. Only model/ uses the fields. */
 struct plan_client {
-    struct random_stream random;
+    union {
+        struct random_stream random;
+        struct script_cursor script; /* of a loadfile; then history to ended are not used */
+    };
     double now; /* seconds since the plan's start */
     uint32_t history;
     uint32_t pending; /* transition that happens next */
@@ -77,6 +86,12 @@ struct plan_client {
 int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
               struct error *error);
 void plan_free(struct plan *plan);
+
+/* True: closed loop. The plan has no times, so nothing of it is known before it is played. */
+bool plan_is_closed(const struct plan *plan);
+/* How a loadfile is paced: "reply", "times", or the MB/s of each client; "": not a loadfile. */
+enum { PLAN_PACE_SIZE = 32 };
+void plan_pace(const struct plan *plan, char text[PLAN_PACE_SIZE]);
 
 /* The figures of the plan. They live as long as the plan. */
 const struct plan_figures *plan_figures(const struct plan *plan);

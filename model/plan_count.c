@@ -14,6 +14,7 @@ struct plan_counter {
     struct plan_count count;
 };
 
+static int count_nothing(size_t types, struct plan_count *count);
 static void run_counters(struct plan_counter *counters, unsigned threads);
 static void *count_clients(void *argument);
 static void plan_count_packet(struct plan_count *count, const struct plan_step *step,
@@ -33,6 +34,8 @@ int plan_count_until(const struct plan *plan, int64_t end, unsigned threads,
     model_types(plan_model(plan), &types);
     threads = threads > 0 ? threads : 1;
     *count = (struct plan_count){.type_count = types};
+    if (plan_is_closed(plan))
+        return count_nothing(types, count);
     struct plan_counter *counters = calloc(threads, sizeof *counters);
     count->types = calloc(types, sizeof *count->types);
     if (!counters || !count->types)
@@ -55,6 +58,14 @@ cleanup:
     if (result < 0)
         plan_count_clear(count);
     return result;
+}
+
+/* A closed loop has no times before it is played. */
+static int count_nothing(size_t types, struct plan_count *count)
+{
+    *count = (struct plan_count){.type_count = types};
+    count->types = calloc(types, sizeof *count->types);
+    return count->types ? 0 : -ENOMEM;
 }
 
 /* The clients of threads that cannot be started are counted in this thread. */

@@ -23,10 +23,19 @@ static const struct packet_protocol kerberos = {.name = "kerberos",
                                                 .needs = PACKET_NEEDS_KERBEROS};
 static const struct packet_protocol ldap = {
     .name = "ldap", .joins = true, .connections = PACKET_CONNECTION_LDAP};
-static const struct packet_protocol smb2 = {
-    .name = "smb2", .two_sided = true, .needs_dc = true, .connections = PACKET_CONNECTION_SMB};
-static const struct packet_protocol smb = {
-    .name = "smb", .two_sided = true, .needs_dc = true, .connections = PACKET_CONNECTION_SMB};
+static const struct packet_protocol smb2 = {.name = "smb2",
+                                            .two_sided = true,
+                                            .needs_dc = true,
+                                            .over_smb = true,
+                                            .connections = PACKET_CONNECTION_SMB};
+static const struct packet_protocol smb = {.name = "smb",
+                                           .two_sided = true,
+                                           .needs_dc = true,
+                                           .over_smb = true,
+                                           .connections = PACKET_CONNECTION_SMB};
+/* The operations of loadfiles. */
+static const struct packet_protocol nbench = {
+    .name = "nbench", .needs_dc = true, .over_smb = true, .connections = PACKET_CONNECTION_SMB};
 static const struct packet_protocol dcerpc = {.name = "dcerpc"};
 static const struct packet_protocol epm = {
     .name = "epm", .two_sided = true, .needs_dc = true, .connections = PACKET_CONNECTION_BRIEF};
@@ -60,8 +69,8 @@ static const struct packet_protocol smb_netlogon = {
     .name = "smb_netlogon", .udp = true, .two_sided = true};
 
 static const struct packet_protocol *const protocols[] = {
-    &cldap,    &dns,    &nbns, &kerberos, &ldap,    &smb2,      &smb,     &dcerpc,      &epm,
-    &netlogon, &lsarpc, &samr, &srvsvc,   &drsuapi, &dnsserver, &browser, &smb_netlogon};
+    &cldap, &dns,      &nbns,   &kerberos, &ldap,   &smb2,    &smb,       &nbench,  &dcerpc,
+    &epm,   &netlogon, &lsarpc, &samr,     &srvsvc, &drsuapi, &dnsserver, &browser, &smb_netlogon};
 
 enum { PROTOCOLS = sizeof protocols / sizeof protocols[0] };
 
@@ -311,6 +320,25 @@ static const struct packet_row rows[] = {
 
     OPERATION(smb, "0x72", "negotiate protocol"),
     SILENT(smb, "*", "SMB1"),
+
+    OPERATION(nbench, "NTCreateX", "open or create"),
+    OPERATION(nbench, "Close", "close"),
+    OPERATION(nbench, "ReadX", "read"),
+    OPERATION(nbench, "WriteX", "write"),
+    OPERATION(nbench, "Flush", "flush"),
+    OPERATION(nbench, "LockX", "lock"),
+    OPERATION(nbench, "UnlockX", "unlock"),
+    OPERATION(nbench, "QUERY_PATH_INFORMATION", "query by name"),
+    OPERATION(nbench, "QUERY_FILE_INFORMATION", "query open file"),
+    OPERATION(nbench, "QUERY_FS_INFORMATION", "query file system"),
+    OPERATION(nbench, "SET_FILE_INFORMATION", "set attributes"),
+    OPERATION(nbench, "FIND_FIRST", "search a folder"),
+    OPERATION(nbench, "Rename", "rename"),
+    OPERATION(nbench, "Unlink", "delete a file"),
+    OPERATION(nbench, "Mkdir", "create a folder"),
+    OPERATION(nbench, "Rmdir", "delete a folder"),
+    OPERATION(nbench, "Deltree", "delete a tree"),
+    STATE(nbench, "RANDOMSTRING", "choose a string"),
 
     SILENT(dcerpc, "0", "Request", .replies = "2 3"),
     REPLY(dcerpc, "2", "Response"),

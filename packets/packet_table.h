@@ -60,6 +60,7 @@ struct packet_protocol {
     bool two_sided;
     /* Only a domain controller answers it (--server dc). */
     bool needs_dc;
+    bool over_smb; /* a file server answers it, too (--server smb) */
     /* Some packets have further messages that recordings join with the first (packet_row.legs,
      * packet_row.refused_by). */
     bool joins;

@@ -16,7 +16,8 @@ void conversation_reset(struct conversation *conversation)
 {
     reset_state(conversation, conversation->cldap);
     reset_state(conversation, conversation->ldap);
-    reset_state(conversation, conversation->rpc); /* before SMB2, whose pipes it uses */
+    reset_state(conversation, conversation->rpc);    /* before SMB2, whose pipes it uses */
+    reset_state(conversation, conversation->nbench); /* before SMB2, whose files it uses */
     reset_state(conversation, conversation->smb2);
     reset_state(conversation, conversation->krb5); /* last: the others use its credentials */
     conversation_init(conversation);

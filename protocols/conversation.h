@@ -20,6 +20,7 @@
 struct cldap_state;
 struct ldap_state;
 struct kerberos_state;
+struct nbench_state;
 struct smb2_state;
 struct rpc_state;
 
@@ -51,6 +52,7 @@ struct conversation {
     struct ldap_state *ldap;
     struct kerberos_state *krb5;
     struct smb2_state *smb2;
+    struct nbench_state *nbench;
     struct rpc_state *rpc;
 };
 

@@ -16,6 +16,7 @@
 struct tls;
 struct smb2_shared_files; /* files under SYSVOL and NETLOGON, see smb2_shared_files.h */
 struct catalogue;         /* objects of the directory, see catalogue.h */
+struct nbench;            /* a loadfile, ready to be played, see nbench.h */
 struct rpc_ports;         /* answers of the endpoint mapper, see rpc_epm.h */
 struct dns_names;         /* names that answered in the probe, see dns_names.h */
 
@@ -28,7 +29,8 @@ enum kdc_transport { KDC_TCP, KDC_UDP };
 
 /* Options of the command line on which protocols act. */
 struct dc_options {
-    bool generic_ldap;            /* --server ldap: an LDAPv3 server, not a DC */
+    bool generic_ldap;            /* --server ldap or smb: not a DC */
+    bool file_server;             /* --server smb: any SMB2 server, not a DC */
     bool prefer_kerberos;         /* -K */
     double badpassword_frequency; /* -B, 0..1 */
     bool plain_simple_bind;       /* --plain-simple-bind: simple binds on port 389 in clear text */
@@ -37,6 +39,8 @@ struct dc_options {
     int kdc_preauth_legs;         /* --kdc-preauth-legs, 1 or 2 */
     const char *smb_share;        /* --smb-share, NULL: none */
     bool smb_encrypt;             /* --smb-encrypt */
+    bool smb_sign;                /* --smb-signing required */
+    uint16_t smb_dialect;         /* --smb-dialect: the highest to offer; 0: 3.1.1 */
     bool samr_as_user;            /* --samr-as-user */
     bool allow_replication;       /* --allow-replication */
 };
@@ -76,6 +80,7 @@ struct dc {
     struct catalogue *catalogue;
     struct smb2_shared_files *shared_files; /* NULL: not surveyed */
     struct dns_names *dns_names;
+    const struct nbench *nbench; /* NULL: the model is not a loadfile */
     struct rpc_ports *rpc_ports; /* filled during the run, with atomic operations */
     struct dc_options options;
 };

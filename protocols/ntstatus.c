@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ntstatus_row {
     uint32_t status;
@@ -25,6 +26,14 @@ const char *ntstatus_name(uint32_t status)
     const struct ntstatus_row *row =
         bsearch(&status, rows, sizeof rows / sizeof rows[0], sizeof rows[0], ntstatus_compare);
     return row ? row->name : NULL;
+}
+
+bool ntstatus_is_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 struct outcome ntstatus_outcome(uint32_t status)

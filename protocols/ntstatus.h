@@ -3,6 +3,7 @@
 #ifndef PROTOCOLS_NTSTATUS_H
 #define PROTOCOLS_NTSTATUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "protocols/outcome.h"
@@ -22,6 +23,9 @@
 
 /* "NT_STATUS_ACCESS_DENIED"; NULL for a value without a name. Static text. */
 const char *ntstatus_name(uint32_t status);
+
+/* Whether a text is such a name. */
+bool ntstatus_is_name(const char *name);
 
 /* OUTCOME_OK for success; else a failure whose cause is the name, or "NTSTATUS 0x%08x". */
 struct outcome ntstatus_outcome(uint32_t status);

@@ -10,9 +10,10 @@
 #include "protocols/packet_players.h"
 
 static const struct packet_player *const tables[] = {
-    packet_players_cldap, packet_players_dns,    packet_players_nbns,   packet_players_kerberos,
-    packet_players_ldap,  packet_players_smb2,   packet_players_dcerpc, packet_players_netlogon,
-    packet_players_samr,  packet_players_lsarpc, packet_players_srvsvc, packet_players_drsuapi,
+    packet_players_cldap,    packet_players_dns,    packet_players_nbns,   packet_players_kerberos,
+    packet_players_ldap,     packet_players_nbench, packet_players_smb2,   packet_players_dcerpc,
+    packet_players_netlogon, packet_players_samr,   packet_players_lsarpc, packet_players_srvsvc,
+    packet_players_drsuapi,
 };
 
 static const struct packet_player *added; /* packet_players_add() */
@@ -65,7 +66,8 @@ bool packet_is_available(const struct packet_row *row, const struct dc_options *
         bool given;
     } needed[] = {{"--smb-share", options->smb_share != NULL},
                   {"--allow-replication", options->allow_replication}};
-    bool available = !row->protocol->needs_dc || !options->generic_ldap;
+    bool available = options->file_server ? row->protocol->over_smb
+                                          : !row->protocol->needs_dc || !options->generic_ldap;
     for (size_t i = 0; row->option && i < sizeof needed / sizeof needed[0]; i++)
         if (strcmp(row->option, needed[i].option) == 0)
             return available && needed[i].given;

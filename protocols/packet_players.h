@@ -10,6 +10,7 @@ extern const struct packet_player packet_players_dns[];
 extern const struct packet_player packet_players_nbns[];
 extern const struct packet_player packet_players_kerberos[];
 extern const struct packet_player packet_players_ldap[];
+extern const struct packet_player packet_players_nbench[];
 extern const struct packet_player packet_players_smb2[];
 extern const struct packet_player packet_players_dcerpc[];
 extern const struct packet_player packet_players_netlogon[];

@@ -18,6 +18,7 @@ static bool next_played_step(struct client *client);
 static bool client_is_played(const struct run_shared *shared, const struct plan_step *step);
 static void client_set_timer(struct client *client);
 static void client_play(void *argument);
+static void client_done(struct client *client);
 static void client_play_step(struct client *client, int64_t now);
 static bool client_drop_if_stale(struct client *client, int64_t now);
 static void client_play_packet(struct client *client);
@@ -68,7 +69,7 @@ static void client_timer_fired(void *argument)
         /* Closing never waits, so it needs no fiber. */
         client_end_conversation(client);
         if (!next_played_step(client)) {
-            client->state = CLIENT_DONE;
+            client_done(client);
             return;
         }
         if (client->step.due > worker_now(worker)) {
@@ -94,9 +95,12 @@ static void client_end_conversation(struct client *client)
 static bool next_played_step(struct client *client)
 {
     const struct run_shared *shared = client->worker->shared;
-    while (plan_client_next(shared->plan, &client->cursor, &client->step))
+    while (plan_client_next(shared->plan, &client->cursor, &client->step)) {
+        if (client->step.after_reply)
+            client->step.due += client->previous_ended > 0 ? client->previous_ended : 0;
         if (client_is_played(shared, &client->step))
             return true;
+    }
     return false;
 }
 
@@ -150,7 +154,7 @@ static void client_play(void *argument)
     for (;;) {
         client_play_step(client, now);
         if (!next_played_step(client)) {
-            client->state = CLIENT_DONE;
+            client_done(client);
             break;
         }
         if (client->step.due <= worker_now(worker))
@@ -160,6 +164,18 @@ static void client_play(void *argument)
         now = worker_now(worker);
     }
     worker_ended(worker);
+}
+
+/* With --passes, the run ends when the last client has played them. */
+static void client_done(struct client *client)
+{
+    struct run_shared *shared = client->worker->shared;
+    client->state = CLIENT_DONE;
+    if (plan_settings(shared->plan)->passes > 0)
+        client_end_conversation(client);
+    if (plan_settings(shared->plan)->passes > 0 &&
+        atomic_fetch_add(&shared->clients_done, 1) + 1 == shared->clients)
+        shared->end_early(shared, RUN_END_PASSES);
 }
 
 static void client_play_step(struct client *client, int64_t now)
@@ -206,6 +222,8 @@ static void client_play_packet(struct client *client)
 
 static const void *details_of(const struct play_row *type, uint32_t number)
 {
+    if (type->steps)
+        return &type->steps[number];
     return type->details ? type->details[number] : NULL;
 }
 
@@ -343,9 +361,10 @@ static void fail_without_stack(struct client *client)
         client_tally(client, client->step.due, now, &outcome);
     }
     client_end_turn(client);
-    client->state = CLIENT_DONE;
     if (next_played_step(client))
         client_set_timer(client);
+    else
+        client_done(client);
 }
 
 void client_close_window(struct client *client)
@@ -368,7 +387,8 @@ static void count_rest_not_sent(struct client *client)
 {
     struct worker *worker = client->worker;
     do {
-        if (client->step.due >= worker->window_end)
+        /* In closed loop, nothing is due before it can be sent. */
+        if (client->step.due >= worker->window_end || client->step.after_reply)
             break;
         if (client->step.kind != PLAN_PACKET || !client->step.operation)
             continue;

@@ -44,6 +44,10 @@ static int play_row_fill(struct play_table *table, const struct model *model, pa
     if (row->part != RUN_OPERATION && row->part != RUN_STATE)
         return 0;
     row->player = packet_player_of(type->row);
+    if (model_script(model)) {
+        row->steps = model_script(model)->steps;
+        return 0;
+    }
     if (!row->player || !packet_has_details(row->player))
         return 0;
     size_t count = type->details_count ? type->details_count : 1;

@@ -20,6 +20,7 @@ struct play_row {
     const struct packet_player *player; /* of RUN_OPERATION and RUN_STATE; otherwise NULL */
     void **details;                     /* by index of the model's details; [0] when it has none */
     size_t details_count;
+    const struct script_step *steps; /* of a loadfile, whose steps are the details; else NULL */
 };
 
 struct play_table {

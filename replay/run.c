@@ -35,6 +35,7 @@ enum {
     PROBES_PER_TICK = 2,   /* ticks share the probes' wake-ups */
     START_DELAY = 5000000, /* ns from opening the gate to the plan's start: threads wake up */
     END_DELAY = 50000000,  /* ns from an interrupt to the window's end: all workers learn of it */
+    DONE_DELAY = 1000000,  /* the same when all clients are done: nobody plans anything */
     OTHER_FILES = 100      /* descriptors that do not belong to clients */
 };
 
@@ -201,7 +202,7 @@ static bool end_window_early(struct run_shared *shared, enum run_end end)
         return false;
     int64_t old = atomic_load(&shared->window_end), moved;
     do {
-        moved = clock_now() - shared->start + END_DELAY;
+        moved = clock_now() - shared->start + (end == RUN_END_PASSES ? DONE_DELAY : END_DELAY);
         if (moved >= old)
             return true; /* the window ends even earlier on its own */
         atomic_store(&shared->window_end, moved);

@@ -20,7 +20,8 @@
 enum run_end {
     RUN_END_WINDOW,      /* the whole window was measured */
     RUN_END_INTERRUPTED, /* SIGINT, SIGTERM or SIGHUP: exit status 130 */
-    RUN_END_ERROR        /* --stop-on-any-error: exit status 1 */
+    RUN_END_ERROR,       /* --stop-on-any-error: exit status 1 */
+    RUN_END_PASSES       /* all clients have played their --passes */
 };
 
 /* Durations are in ns; points in time are ns since `start`. */
@@ -46,8 +47,9 @@ struct run_shared {
     int64_t start; /* CLOCK_MONOTONIC of the plan's start; set before the gate opens */
 
     _Atomic int64_t window_end;
-    _Atomic int end;           /* enum run_end */
-    _Atomic bool stop_waiting; /* a signal came after the window: no more waiting for answers */
+    _Atomic int end;               /* enum run_end */
+    _Atomic uint32_t clients_done; /* with --passes */
+    _Atomic bool stop_waiting;     /* a signal came after the window: no more waiting for answers */
     /* Ends the window before its time. Any worker's thread may call it. False: the window had
      * already been ended early. */
     bool (*end_early)(struct run_shared *shared, enum run_end end);

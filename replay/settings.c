@@ -48,6 +48,7 @@ static void take_back_model(struct settings *settings);
 static enum step check_all(struct settings *settings);
 static enum step check_conflicts(const struct settings *settings);
 static enum step check_server(const struct settings *settings);
+static enum step check_file_server(const struct settings *settings);
 static enum step settings_check_accounts(const struct settings *settings);
 static enum step check_files(const struct settings *settings);
 static bool same_output(const char *one, const char *other);
@@ -370,10 +371,33 @@ static enum step check_conflicts(const struct settings *settings)
 {
     for (const struct settings_conflict *pair = settings_conflicts; pair->one; pair++) {
         enum settings_source one = settings_source_of(settings, pair->one);
+        /* There, -c removes the folder of a run, for which it logs on as one of the accounts. */
+        if (settings->play.file_server && strcmp(pair->one, "accounts") == 0 &&
+            strcmp(pair->other, "clean-up") == 0)
+            continue;
         if (one != SOURCE_NONE && one == settings_source_of(settings, pair->other))
             return settings_refuse(settings, "--%s and --%s exclude each other; %s", pair->one,
                                    pair->other, pair->remedy);
     }
+    return STEP_NEXT;
+}
+
+static enum step check_file_server(const struct settings *settings)
+{
+    static const char *const dc_only[] = {"kerberos", "generate-users-only", "make-accounts"};
+    bool offline = settings->dry_run || settings->traffic_summary;
+    for (size_t i = 0; i < sizeof dc_only / sizeof dc_only[0]; i++)
+        if (settings_source_of(settings, dc_only[i]) != SOURCE_NONE)
+            return settings_refuse(
+                settings, "--%s requires a domain controller; leave out --server smb", dc_only[i]);
+    if (offline)
+        return STEP_NEXT;
+    if (settings->play.prefer_kerberos && !settings->realm)
+        return settings_refuse(settings, "--server smb: -K requires --realm REALM");
+    if (!settings->accounts_file)
+        return settings_refuse(settings, "--server smb requires --accounts FILE");
+    if (!settings->play.smb_share)
+        return settings_refuse(settings, "--server smb requires --smb-share SHARE");
     return STEP_NEXT;
 }
 
@@ -384,6 +408,8 @@ static enum step check_server(const struct settings *settings)
     bool offline = settings->dry_run || settings->traffic_summary;
     if (!settings->play.generic_ldap)
         return STEP_NEXT;
+    if (settings->play.file_server)
+        return check_file_server(settings);
     for (size_t i = 0; i < sizeof dc_only / sizeof dc_only[0]; i++)
         if (settings_source_of(settings, dc_only[i]) != SOURCE_NONE)
             return settings_refuse(

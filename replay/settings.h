@@ -68,6 +68,13 @@ struct settings {
 
     /* Accounts */
     bool clean_up, generate_users_only, make_accounts;
+
+    /* Loadfiles */
+    bool pace_reply;        /* --pace reply */
+    double pace;            /* --pace MB/S, per client; 0: by replies or the file's times */
+    uint64_t passes;        /* --passes; 0: until the window ends */
+    const char *smb_folder; /* NULL: traffic-replay-<instance> */
+    bool keep_files;
     uint64_t number_of_users; /* -n; 0: as many as the plan needs */
     uint64_t number_of_groups, group_memberships, max_members;
     double average_groups_per_user;

@@ -75,6 +75,10 @@ static const char *parse_packets(struct settings_packet **packets, size_t *count
 static const char *parse_skip(void *owner, char *value);
 static const char *parse_transport(void *owner, char *value);
 static const char *parse_server(void *owner, char *value);
+static const char *parse_folder(void *owner, char *value);
+static const char *parse_dialect(void *owner, char *value);
+static const char *parse_signing(void *owner, char *value);
+static const char *parse_pace(void *owner, char *value);
 static const char *parse_user(void *owner, char *value);
 static const char *settings_table_parse_json(void *owner, char *value);
 static const char *settings_table_parse_label(void *owner, char *value);
@@ -92,6 +96,11 @@ static const struct options_row rows[] = {
     {"conversation-persistence", 0, "P", OPTIONS_NUMBER, AT(conversation_persistence), 0, 1, 0,
      GROUP_SCALE,
      "probability that a client makes a long pause between two\nconversations (default 0)", NULL},
+    {"pace", 0, "reply|MB/S", CUSTOM(0, 0), 0, GROUP_SCALE,
+     "pace of a loadfile: each line follows the reply to the one\nbefore, or MB/S per client (default: the file's times, else\nreply)",
+     parse_pace},
+    {"passes", 0, "N", OPTIONS_WHOLE, AT(passes), 1, 1e9, 0, GROUP_SCALE,
+     "end when each client has played a loadfile N times", NULL},
     {"random-seed", 0, "N", CUSTOM(0, 0), 0, GROUP_SCALE,
      "repeat the plan of the run that printed this seed\n(default: random)", parse_seed},
     {"dns-rate", 0, "RATE", OPTIONS_NUMBER, AT(dns_rate), 0, 1e6, 0, GROUP_SCALE,
@@ -138,6 +147,16 @@ static const struct options_row rows[] = {
      "send simple binds unencrypted on port 389", NULL},
     {"smb-share", 0, "SHARE", OPTIONS_NAME, AT(play.smb_share), 0, 0, 0, GROUP_PACKETS,
      "share that test users can write to; SMB2 writes go to scratch\nfiles there", NULL},
+    {"smb-folder", 0, "NAME", CUSTOM(0, 0), 0, GROUP_PACKETS,
+     "folder of the share that the run of a loadfile creates\n(default traffic-replay-INSTANCE)",
+     parse_folder},
+    {"keep-files", 0, FLAG(keep_files), 0, GROUP_PACKETS,
+     "do not remove that folder after the run", NULL},
+    {"smb-dialect", 0, "VERSION", CUSTOM(0, 0), 0, GROUP_PACKETS,
+     "highest SMB2 dialect to offer: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1\n(default 3.1.1)",
+     parse_dialect},
+    {"smb-signing", 0, "server|required", CUSTOM(0, 0), 0, GROUP_PACKETS,
+     "sign SMB2 if the server requires it, or always (default server)", parse_signing},
     {"smb-encrypt", 0, FLAG(play.smb_encrypt), 0, GROUP_PACKETS,
      "encrypt SMB2 even if the server does not require it", NULL},
     {"samr-as-user", 0, FLAG(play.samr_as_user), 0, GROUP_PACKETS,
@@ -145,8 +164,8 @@ static const struct options_row rows[] = {
     {"allow-replication", 0, FLAG(play.allow_replication), 0, GROUP_PACKETS,
      "let drsuapi:3 replicate the domain's data, as the\nadministrator", NULL},
 
-    {"server", 0, "dc|ldap", CUSTOM(0, 0), 0, GROUP_SERVER,
-     "type of server: domain controller or any LDAPv3 server\n(default dc)", parse_server},
+    {"server", 0, "dc|ldap|smb", CUSTOM(0, 0), 0, GROUP_SERVER,
+     "type of server: domain controller, any LDAPv3 server, or any\nSMB2 file server (default dc)", parse_server},
     {"realm", 0, "REALM", OPTIONS_NAME, AT(realm), 0, 0, 0, GROUP_SERVER,
      "Kerberos realm (default: from the server)", NULL},
     {"workgroup", 'W', "NAME", OPTIONS_NAME, AT(workgroup), 0, 0, 0, GROUP_SERVER,
@@ -340,10 +359,59 @@ static const char *parse_transport(void *owner, char *value)
 static const char *parse_server(void *owner, char *value)
 {
     struct settings *settings = owner;
-    settings->play.generic_ldap = strcmp(value, "ldap") == 0;
+    settings->play.file_server = strcmp(value, "smb") == 0;
+    settings->play.generic_ldap = settings->play.file_server || strcmp(value, "ldap") == 0;
     return settings->play.generic_ldap || strcmp(value, "dc") == 0
                ? NULL
-               : options_wrong("\"%s\" is neither dc nor ldap", value);
+               : options_wrong("\"%s\" is none of dc, ldap and smb", value);
+}
+
+/* One name: the run creates the folder, and removes it with all that is in it. */
+static const char *parse_folder(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    settings->smb_folder = value;
+    if (!*value || strlen(value) > 200 || strcmp(value, ".") == 0 || strcmp(value, "..") == 0 ||
+        strpbrk(value, "\\/:*?\"<>|"))
+        return options_wrong("\"%s\" is not the name of a folder", value);
+    return NULL;
+}
+
+static const char *parse_dialect(void *owner, char *value)
+{
+    static const struct {
+        const char *name;
+        uint16_t dialect;
+    } versions[] = {
+        {"2.0.2", 0x0202}, {"2.1", 0x0210}, {"3.0", 0x0300}, {"3.0.2", 0x0302}, {"3.1.1", 0x0311}};
+    struct settings *settings = owner;
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++)
+        if (strcmp(value, versions[i].name) == 0) {
+            settings->play.smb_dialect = versions[i].dialect;
+            return NULL;
+        }
+    return options_wrong("\"%s\" is none of 2.0.2, 2.1, 3.0, 3.0.2 and 3.1.1", value);
+}
+
+static const char *parse_signing(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    settings->play.smb_sign = strcmp(value, "required") == 0;
+    return settings->play.smb_sign || strcmp(value, "server") == 0
+               ? NULL
+               : options_wrong("\"%s\" is neither server nor required", value);
+}
+
+static const char *parse_pace(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    char *end;
+    settings->pace_reply = strcmp(value, "reply") == 0;
+    settings->pace = settings->pace_reply ? 0 : strtod(value, &end);
+    if (settings->pace_reply ||
+        (isdigit((unsigned char)*value) && !*end && settings->pace > 0 && settings->pace <= 1e6))
+        return NULL;
+    return options_wrong("\"%s\" is neither reply nor a number of MB/s above 0", value);
 }
 
 static const char *parse_user(void *owner, char *value)

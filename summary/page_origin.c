@@ -20,6 +20,7 @@ struct origin_row {
 
 static bool read_server(const struct reading *reading, char *out);
 static bool read_model(const struct reading *reading, char *out);
+static bool read_pace(const struct reading *reading, char *out);
 static bool read_window(const struct reading *reading, char *out);
 static bool read_seed(const struct reading *reading, char *out);
 static bool read_program(const struct reading *reading, char *out);
@@ -33,9 +34,9 @@ static void write_date(char *out, size_t size, double start);
 static void print_doubt(FILE *stream, size_t count, const char *what);
 
 static const struct origin_row rows[] = {
-    {"Server", read_server},   {"Model", read_model}, {"Window", read_window},
-    {"Program", read_program}, {"Seed", read_seed},   {"Labels", read_labels},
-    {"Command", read_command},
+    {"Server", read_server}, {"Model", read_model},     {"Pace", read_pace},
+    {"Window", read_window}, {"Program", read_program}, {"Seed", read_seed},
+    {"Labels", read_labels}, {"Command", read_command},
 };
 
 int page_print_origin(FILE *stream, const struct readings *readings)
@@ -130,6 +131,13 @@ static bool read_model(const struct reading *reading, char *out)
     snprintf(out, TEXT_SIZE, "%.300s%s%s%s", reading->model_name,
              *reading->model ? " (SHA-256 " : "", reading->model, *reading->model ? ")" : "");
     return true;
+}
+
+static bool read_pace(const struct reading *reading, char *out)
+{
+    bool closed = strcmp(reading->pace, "reply") == 0;
+    snprintf(out, TEXT_SIZE, "%s (%s loop)", reading->pace, closed ? "closed" : "open");
+    return *reading->pace != '\0';
 }
 
 static bool read_window(const struct reading *reading, char *out)

@@ -426,6 +426,22 @@ static int by_path(const void *left, const void *right)
     return strcmp(((const struct reading *)left)->path, ((const struct reading *)right)->path);
 }
 
+int readings_check_pace(const struct readings *readings, const struct reading **first,
+                        struct error *error)
+{
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        *first = *first ? *first : reading;
+        if (strcmp((*first)->pace, reading->pace) != 0)
+            return error_set(error, -EINVAL,
+                             "%s (pace %s) and %s (pace %s) do not belong in one grid; give one of "
+                             "them",
+                             (*first)->path, *(*first)->pace ? (*first)->pace : "of the model",
+                             reading->path, *reading->pace ? reading->pace : "of the model");
+    }
+    return 0;
+}
+
 void readings_clear(struct readings *readings)
 {
     for (size_t i = 0; i < readings->count; i++)

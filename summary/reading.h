@@ -83,6 +83,7 @@ struct reading {
     /* What was measured; NULL or 0 for READING_PYTHON. */
     char *dc, *model_name, *version, *command;
     char model[65]; /* SHA-256 */
+    char pace[64];  /* of a loadfile; "": none */
     double window;  /* seconds */
     /* READING_JSON only */
     uint64_t ended;         /* operations due in the window that ended in it */
@@ -118,6 +119,11 @@ int readings_add(struct readings *readings, const char *path);
  * Their counts, rates, histograms and S are added. Sorts by path. 0 or -ENOMEM.
  */
 int readings_finish(struct readings *readings);
+/* Whether all runs have the same pace as *first, which is set to the first run if it is NULL. Runs
+ * in closed and open loop measure different things, and so do runs of different pace. -EINVAL: no,
+ * with a line in error. */
+int readings_check_pace(const struct readings *readings, const struct reading **first,
+                        struct error *error);
 void readings_clear(struct readings *readings);
 
 /* Reads r and S from a base name such as dc1_r4_S5.txt or dc1_r0.5_S3.7_2.json. false: the name

@@ -104,6 +104,8 @@ static int of_result(struct reading *reading, const struct result *result)
     reading->interrupted = result->interrupted || result->stopped_on_error;
     reading->server_cpu = server_cpu(result);
     snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
+    snprintf(reading->pace, sizeof reading->pace, "%s", result->pace);
+    text_clean(reading->pace);
     return taken;
 }
 
@@ -211,6 +213,8 @@ static int of_text(struct reading *reading, const struct text_report *report)
     reading->interrupted = report->interrupted;
     reading->window = report->window;
     snprintf(reading->model, sizeof reading->model, "%s", report->model_sha256);
+    snprintf(reading->pace, sizeof reading->pace, "%s", report->pace);
+    text_clean(reading->pace);
     int taken =
         take_origin(reading, report->server, report->model, report->version, report->command);
     for (size_t i = 0; taken == 0 && i < report->label_count; i++)

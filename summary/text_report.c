@@ -22,6 +22,7 @@ enum value_kind {
     VALUE_DATE,
     VALUE_WINDOW, /* may say that the run was cut short */
     VALUE_STRING, /* char array of the report */
+    VALUE_WORDS,  /* the same, up to " per client" or a parenthesis */
     VALUE_MODEL,  /* name (SHA-256 digits) */
     VALUE_PROGRAM,
     VALUE_PERCENT, /* a real and "%", or "none" */
@@ -58,6 +59,7 @@ static const struct label labels[] = {
     {"Label:", VALUE_LABEL, 0, 0, true, true},
     {"Nominal:", VALUE_REAL, AT(nominal), 0, true, false},
     {"Planned:", VALUE_COUNT, AT(planned), 0, true, false},
+    {"Pace:", VALUE_WORDS, AT(pace), SIZE(pace), true, true},
     {"Data:", VALUE_REAL, AT(data), 0, true, true},
     {"Data read:", VALUE_REAL, AT(read), 0, true, true},
     {"Data written:", VALUE_REAL, AT(written), 0, true, true},
@@ -91,6 +93,7 @@ static int parse_response(struct parser *parser, const char *line);
 static int text_report_parse_label(struct parser *parser, const char *line);
 static bool text_report_read_value(const struct label *label, const char *text,
                                    struct text_report *report);
+static void read_words(const char *text, char *to, size_t size);
 static bool read_signed(const char *text, int64_t *out);
 static bool read_rate(const char *text, uint64_t *count, double *rate);
 static bool read_date(const char *text, int64_t *out);
@@ -302,6 +305,9 @@ static bool text_report_read_value(const struct label *label, const char *text,
     case VALUE_STRING:
         snprintf(to, label->rate_offset, "%s", text);
         return true;
+    case VALUE_WORDS:
+        read_words(text, to, label->rate_offset);
+        return true;
     case VALUE_MODEL:
         read_model(text, report);
         return true;
@@ -317,6 +323,14 @@ static bool text_report_read_value(const struct label *label, const char *text,
         return *text != '\0';
     }
     return false;
+}
+
+/* "10 MB/s per client (open loop)" */
+static void read_words(const char *text, char *to, size_t size)
+{
+    const char *end = strstr(text, " per client"), *remark = strstr(text, " (");
+    end = end ? end : remark ? remark : text + strlen(text);
+    snprintf(to, size, "%.*s", (int)(end - text), text);
 }
 
 static bool read_signed(const char *text, int64_t *out)

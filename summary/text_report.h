@@ -32,6 +32,7 @@ struct text_report {
     int64_t start; /* Unix time */
     bool interrupted;
     double window, achieved; /* seconds; percent, NaN: unknown */
+    char pace[64];           /* of a loadfile; "": none */
     char server[256], model[256], model_sha256[65], version[64], command[4096];
     size_t label_count;
     struct text_label labels[TEXT_LABELS_MAX];

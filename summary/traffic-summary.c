@@ -45,6 +45,8 @@ static int traffic_summary_check(const struct options *options, int files);
 static int traffic_summary_check_conflicts(const struct options *options);
 static int compare_paths(const struct options *options, char **paths);
 static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric);
+static int traffic_summary_check_pace(const struct readings *readings,
+                                      const struct readings *other);
 static void traffic_summary_print_warning(void *context, const char *line);
 static int traffic_summary_failed(int result);
 static void print_notes(const struct readings *readings);
@@ -192,6 +194,8 @@ static int compare_paths(const struct options *options, char **paths)
     if (result == 0)
         result = read_paths(&sides[COMPARE_B], &paths[1], 1, options->metric);
     if (result == 0)
+        result = traffic_summary_check_pace(&sides[COMPARE_A], &sides[COMPARE_B]);
+    if (result == 0)
         result = print_compare(sides, paths, options);
     bool refused = sides[COMPARE_A].refused + sides[COMPARE_B].refused > 0;
     bool empty = sides[COMPARE_A].count == 0 || sides[COMPARE_B].count == 0;
@@ -212,9 +216,25 @@ static int read_paths(struct readings *readings, char **paths, size_t count, enu
         result = readings_finish(readings);
     if (result < 0)
         return traffic_summary_failed(result);
+    result = traffic_summary_check_pace(readings, NULL);
+    if (result < 0)
+        return result;
     print_notes(readings);
     warn_missing(readings, metric);
     return 0;
+}
+
+/* Refuses runs of different pace, on either side of a comparison. other may be NULL. */
+static int traffic_summary_check_pace(const struct readings *readings, const struct readings *other)
+{
+    const struct reading *first = NULL;
+    struct error error = {0};
+    int result = readings_check_pace(readings, &first, &error);
+    if (result == 0 && other)
+        result = readings_check_pace(other, &first, &error);
+    if (result < 0)
+        message_print("%s", error.text);
+    return result;
 }
 
 static void traffic_summary_print_warning(void *context, const char *line)

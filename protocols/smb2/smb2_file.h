@@ -27,11 +27,19 @@ struct smb2_data {
 void smb2_data_free(struct smb2_data *data);
 
 /* 2.2.13 */
-enum smb2_disposition { SMB2_OPEN = 1, SMB2_OVERWRITE_IF = 5 };
+enum smb2_disposition {
+    SMB2_SUPERSEDE,
+    SMB2_OPEN,
+    SMB2_CREATE_NEW,
+    SMB2_OPEN_IF,
+    SMB2_OVERWRITE,
+    SMB2_OVERWRITE_IF
+};
 enum smb2_create_option {
     SMB2_DIRECTORY_FILE = 0x00000001,
     SMB2_NON_DIRECTORY_FILE = 0x00000040,
-    SMB2_DELETE_ON_CLOSE = 0x00001000
+    SMB2_DELETE_ON_CLOSE = 0x00001000,
+    SMB2_OPEN_REPARSE_POINT = 0x00200000
 };
 
 struct smb2_create {
@@ -104,7 +112,11 @@ struct smb2_entry {
     uint64_t end_of_file;
     uint32_t attributes;
 };
-enum { SMB2_FILE_DIRECTORY_INFORMATION = 1, SMB2_ATTRIBUTE_DIRECTORY = 0x10 };
+enum {
+    SMB2_FILE_DIRECTORY_INFORMATION = 1,
+    SMB2_ATTRIBUTE_DIRECTORY = 0x10,
+    SMB2_ATTRIBUTE_REPARSE_POINT = 0x400
+};
 
 /* Reads the entry at *at and advances *at. 1: an entry, 0: no more entries, -EBADMSG. */
 int smb2_entry_next(const uint8_t *listing, size_t size, size_t *at, struct smb2_entry *entry);

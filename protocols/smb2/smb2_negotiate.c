@@ -58,6 +58,7 @@ static struct outcome negotiate_smb2(struct smb2_connection *connection,
 static void negotiate_put_request(struct smb2_writer *writer,
                                   const struct smb2_connection *connection,
                                   struct conversation *conversation);
+static size_t offered_dialects(const struct dc_options *options);
 static uint16_t put_contexts(struct smb2_writer *writer, struct conversation *conversation);
 static size_t begin_context(struct smb2_writer *writer, uint16_t type);
 static void end_context(struct smb2_writer *writer, size_t start);
@@ -245,7 +246,8 @@ static struct outcome negotiate_smb2(struct smb2_connection *connection,
     int rc = smb2_call_run(&call);
     struct outcome outcome =
         rc ? smb2_connection_outcome(connection, rc) : negotiate_take_response(&call, &negotiated);
-    if (outcome.kind == OUTCOME_OK && negotiated.dialect == DIALECT_WILDCARD) {
+    size_t offered = offered_dialects(&conversation->dc->options);
+    if (outcome.kind == OUTCOME_OK && !negotiate_offered(dialects, offered, negotiated.dialect)) {
         rc = smb2_connection_complain(connection, "SMB2: malformed NEGOTIATE response");
         outcome = smb2_connection_outcome(connection, rc);
     }
@@ -263,19 +265,32 @@ static void negotiate_put_request(struct smb2_writer *writer,
                                   const struct smb2_connection *connection,
                                   struct conversation *conversation)
 {
+    const struct dc_options *options = &conversation->dc->options;
+    size_t count = offered_dialects(options);
     smb2_put16(writer, BODY_SIZE);
-    smb2_put16(writer, COUNT(dialects));
-    smb2_put16(writer, SIGNING_ENABLED);
+    smb2_put16(writer, (uint16_t)count);
+    smb2_put16(writer, SIGNING_ENABLED | (options->smb_sign ? SMB2_NEGOTIATE_SIGNING_REQUIRED : 0));
     smb2_put16(writer, 0);
     smb2_put32(writer, CAPABILITIES);
     smb2_put_bytes(writer, connection->client_guid, sizeof connection->client_guid);
     size_t contexts = writer->size;
     smb2_put64(writer, 0);
-    for (size_t i = 0; i < COUNT(dialects); i++)
+    for (size_t i = 0; i < count; i++)
         smb2_put16(writer, dialects[i]);
+    if (dialects[count - 1] < 0x0311) /* no contexts */
+        return;
     smb2_put_align8(writer);
     smb2_patch32(writer, contexts, (uint32_t)writer->size);
     smb2_patch16(writer, contexts + 4, put_contexts(writer, conversation));
+}
+
+/* How many of the dialects --smb-dialect lets the client offer. */
+static size_t offered_dialects(const struct dc_options *options)
+{
+    size_t count = COUNT(dialects);
+    while (options->smb_dialect && count > 1 && dialects[count - 1] > options->smb_dialect)
+        count--;
+    return count;
 }
 
 static uint16_t put_contexts(struct smb2_writer *writer, struct conversation *conversation)

@@ -197,7 +197,8 @@ static struct outcome establish_session(struct setup *setup, uint16_t flags)
     if (wants_encryption && connection->cipher == SMB2_CIPHER_NONE)
         return outcome_failed("SMB2: the server does not encrypt");
     session->encrypts = wants_encryption;
-    session->signs = connection->security_mode & SMB2_NEGOTIATE_SIGNING_REQUIRED;
+    session->signs = connection->security_mode & SMB2_NEGOTIATE_SIGNING_REQUIRED ||
+                     setup->conversation->dc->options.smb_sign;
     return outcome_ok();
 }
 

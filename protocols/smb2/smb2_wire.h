@@ -18,12 +18,15 @@ enum smb2_command {
     SMB2_TREE_DISCONNECT = 0x04,
     SMB2_CREATE = 0x05,
     SMB2_CLOSE = 0x06,
+    SMB2_FLUSH = 0x07,
     SMB2_READ = 0x08,
     SMB2_WRITE = 0x09,
+    SMB2_LOCK = 0x0a,
     SMB2_IOCTL = 0x0b,
     SMB2_ECHO = 0x0d,
     SMB2_QUERY_DIRECTORY = 0x0e,
     SMB2_QUERY_INFO = 0x10,
+    SMB2_SET_INFO = 0x11,
     SMB2_OPLOCK_BREAK = 0x12
 };
 

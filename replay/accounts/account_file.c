@@ -183,6 +183,10 @@ static int lookup_accounts(struct lookup *lookup, const struct account_file *fil
                            bool machines)
 {
     struct dc *dc = lookup->dc;
+    if (dc->options.file_server) { /* there is no directory to ask */
+        dc->account_count = clients;
+        return fill_all(lookup, file, false, clients, &dc->users);
+    }
     int result = directory_open_admin(&lookup->directory, dc, lookup->error);
     if (result)
         goto cleanup;
@@ -231,6 +235,10 @@ static int account_file_fill(struct lookup *lookup, const struct account_file_li
     account->password = strdup(line->password);
     if (!account->password)
         return account_file_complain(lookup, line, -ENOMEM, "out of memory");
+    if (dc->options.file_server) {
+        account->name = strdup(line->name);
+        return account->name ? 0 : account_file_complain(lookup, line, -ENOMEM, "out of memory");
+    }
     /* A bind to an LDAP server needs only the DN. */
     if (dc->options.generic_ldap && looks_like_dn(line->name)) {
         account->name = strdup(line->name);

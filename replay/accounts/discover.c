@@ -48,6 +48,9 @@ static bool looks_like_address(const char *host);
 static int set_given(struct dc *dc, const char *given);
 static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
                         struct error *error);
+static int find_file_server(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                            const char *workgroup, struct error *error);
+static bool port_answers(const struct dc *dc, uint16_t port);
 static int set_address(struct dc *dc, const struct addrinfo *address);
 static int discover_set_text(char **text, const char *value);
 static int ask_generic(struct dc *dc, struct error *error);
@@ -63,7 +66,6 @@ static int ping_until_answer(const struct dc *dc, int64_t duration,
                              struct cldap_netlogon *netlogon);
 static void sleep_for(int64_t duration);
 static int discover_explain(const struct dc *dc, int code, struct error *error);
-static bool ldap_port_listens(const struct dc *dc);
 static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon,
                           struct error *error);
 static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon);
@@ -87,6 +89,8 @@ int discover_dc(struct dc *dc, const char *given, const char *realm, const char 
     code = set_given(dc, given);
     if (code)
         error_no_memory(error);
+    else if (dc->options.file_server)
+        code = find_file_server(dc, addresses, realm, workgroup, error);
     else if (dc->options.generic_ldap)
         code = find_generic(dc, addresses, realm, error);
     else
@@ -195,6 +199,30 @@ static int find_generic(struct dc *dc, const struct addrinfo *addresses, const c
     if (!code && realm)
         code = discover_set_text(&dc->realm, realm);
     return code;
+}
+
+/* The first address that accepts connections on the SMB port. */
+static int find_file_server(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                            const char *workgroup, struct error *error)
+{
+    bool found = false;
+    int code = -EAFNOSUPPORT;
+    for (const struct addrinfo *address = addresses; !found && address;
+         address = address->ai_next) {
+        code = set_address(dc, address);
+        found = code == 0 && port_answers(dc, dc->ports.smb);
+    }
+    if (code == -ENOMEM)
+        return error_no_memory(error);
+    if (!found)
+        return error_set(error, -EHOSTUNREACH, "%s does not accept connections on port %u (SMB)",
+                         dc->given, dc->ports.smb);
+    code = discover_set_text(&dc->dns_name, dc->given);
+    if (!code && realm)
+        code = discover_set_text(&dc->realm, realm);
+    if (!code)
+        code = discover_set_text(&dc->netbios_domain, workgroup ? workgroup : "");
+    return code ? error_no_memory(error) : 0;
 }
 
 static int set_address(struct dc *dc, const struct addrinfo *address)
@@ -375,7 +403,7 @@ static int discover_explain(const struct dc *dc, int code, struct error *error)
     const char *where = dc->address_text;
     unsigned port = dc->ports.cldap;
     int failure = code < 0 ? code : -EPROTO;
-    if ((code == -ETIMEDOUT || code == -ECONNREFUSED) && ldap_port_listens(dc))
+    if ((code == -ETIMEDOUT || code == -ECONNREFUSED) && port_answers(dc, dc->ports.ldap))
         return error_set(
             error, failure,
             "%s accepts LDAP connections but does not answer LDAP pings on UDP port %u (%s): "
@@ -403,11 +431,11 @@ static int discover_explain(const struct dc *dc, int code, struct error *error)
 }
 
 /* Whether the LDAP port accepts TCP connections, to explain why UDP fails. */
-static bool ldap_port_listens(const struct dc *dc)
+static bool port_answers(const struct dc *dc, uint16_t port)
 {
     struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + second};
     struct sockaddr_storage peer;
-    socklen_t peer_len = dc_address(dc, dc->ports.ldap, &peer);
+    socklen_t peer_len = dc_address(dc, port, &peer);
     struct stream *stream = NULL;
     int error = stream_open(&stream, &wire, STREAM_TCP, (struct sockaddr *)&peer, peer_len);
     stream_close(stream);

@@ -46,7 +46,7 @@ struct keys_wanted keys_wanted(const struct settings *settings, const struct mod
     bool kerberos = settings->play.prefer_kerberos || needs & PACKET_NEEDS_KERBEROS;
     bool admin = needs & PACKET_NEEDS_ADMIN_KEY ||
                  (needs & PACKET_NEEDS_SAMR_KEY && !settings->play.samr_as_user);
-    if (settings->play.generic_ldap || !kerberos)
+    if ((settings->play.generic_ldap && !settings->play.file_server) || !kerberos)
         return (struct keys_wanted){0};
     return (struct keys_wanted){.users = true,
                                 .machines = needs & PACKET_NEEDS_MACHINE_KEY,
@@ -56,9 +56,9 @@ struct keys_wanted keys_wanted(const struct settings *settings, const struct mod
 /* The needs of the packets that --only, --skip and the options allow. */
 static unsigned needs_of(const struct settings *settings, const struct model *model)
 {
-    size_t count;
+    size_t count = 0;
     unsigned needs = 0;
-    const struct model_type *types = model_types(model, &count);
+    const struct model_type *types = model ? model_types(model, &count) : NULL;
     for (packet_index i = 0; i < count; i++) {
         const struct packet_row *row = types[i].row;
         if (row && settings_plays(settings, types[i].protocol, types[i].opcode) &&

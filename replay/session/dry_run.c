@@ -16,6 +16,7 @@
 #include "protocols/packet.h"
 #include "replay/run.h"
 #include "replay/run_part.h"
+#include "replay/session/dry_run_script.h"
 
 struct dry_run {
     const struct settings *settings;
@@ -152,6 +153,9 @@ static int print_json(const struct dry_run *dry, FILE *out)
 {
     json_t *root = json_of_settings(dry), *load = json_of_load(dry);
     int result = root && load && json_object_update(root, load) == 0 ? 0 : -ENOMEM;
+    if (result == 0 && model_script(dry->model) &&
+        json_object_set_new(root, "loadfile", dry_run_script_to_json(dry->plan)) < 0)
+        result = -ENOMEM;
     if (result == 0 && add_packets(dry, root) < 0)
         result = -ENOMEM;
     for (size_t i = 0; i < REASONS && result == 0; i++)
@@ -241,6 +245,10 @@ static int add_reason(const struct dry_run *dry, json_t *root, size_t reason)
 static void dry_run_print_text(const struct dry_run *dry, FILE *out)
 {
     print_scale(dry, out);
+    if (model_script(dry->model)) {
+        dry_run_print_script(dry->plan, out);
+        return;
+    }
     dry_run_print_load(dry, out);
     print_packets(dry, out);
     print_legs(dry, out);
@@ -254,9 +262,10 @@ static void print_scale(const struct dry_run *dry, FILE *out)
     char hex[2 * MODEL_SHA256_SIZE + 1];
     text_hex(hex, model_sha256(dry->model), MODEL_SHA256_SIZE);
     fprintf(out, "Model:              %s (%s, SHA-256 %s)\n", model_name(dry->model),
-            model_is_recording(dry->model)  ? "recording"
-            : model_is_samba_v2(dry->model) ? "Samba v2"
-                                            : "version 3",
+            model_script(dry->model)         ? "loadfile"
+            : model_is_recording(dry->model) ? "recording"
+            : model_is_samba_v2(dry->model)  ? "Samba v2"
+                                             : "version 3",
             hex);
     fprintf(out, "Replay rate:        -r %g\n", settings->replay_rate);
     if (settings->packets_per_second > 0)

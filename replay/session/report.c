@@ -161,6 +161,7 @@ static int make_facts(struct result *out, const struct report_facts *facts)
     out->version = TRAFFIC_VERSION;
     out->model = report_copy_text(out, facts->model, &result);
     out->model_sha256 = report_copy_text(out, hex, &result);
+    out->pace = report_copy_text(out, facts->pace, &result);
     out->seed = facts->seed;
     out->clients = facts->clients;
     out->threads = facts->threads;
@@ -441,6 +442,7 @@ static void print_asked(FILE *stream, const struct result *result)
         fprintf(stream, "%-29s%.15g\n", "Scale (-S):", result->S);
     if (!isnan(result->T))
         fprintf(stream, "%-29s%.15g\n", "Packets per second (-T):", result->T);
+    report_print_pace(stream, result);
     fprintf(stream, "%-29s%" PRIu64 " in %" PRIu64 " threads\n", "Clients:", result->clients,
             result->threads);
     print_start(stream, result);

@@ -17,6 +17,8 @@
 
 /* Prints what the operations moved over SMB2, if they did: a part of report_print(). */
 void report_print_data(FILE *stream, const struct result *result);
+/* The same for the pace of a loadfile. */
+void report_print_pace(FILE *stream, const struct result *result);
 
 /* Packets of the plan that are left out or have no player. */
 struct report_skipped {
@@ -30,6 +32,7 @@ struct report_facts {
     const struct settings *settings; /* command line, r, S or T, labels, instance, warm-up, ... */
     const char *model;
     const uint8_t *model_sha256; /* MODEL_SHA256_SIZE bytes */
+    const char *pace;            /* of a loadfile; NULL: none */
     uint64_t seed;               /* the one that was used */
     uint32_t clients;
     unsigned threads;

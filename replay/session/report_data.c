@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of the report about files: bytes, data operations, SMB2 requests and sizes. */
+/* The lines of the report about file load: pace, bytes, data operations, SMB2 requests and sizes.
+ */
 #include <inttypes.h>
+#include <string.h>
 
 #include "replay/session/report.h"
 
@@ -64,4 +66,13 @@ static void print_sizes(FILE *stream, const struct result_packet *packet)
     if (shown < total)
         fprintf(stream, ", others %.1f%%", 100.0 * (double)(total - shown) / (double)total);
     fputc('\n', stream);
+}
+
+void report_print_pace(FILE *stream, const struct result *result)
+{
+    if (strcmp(result->pace, "reply") == 0)
+        fprintf(stream, "%-29sreply (closed loop: a server that stalls is asked less)\n", "Pace:");
+    else if (*result->pace)
+        fprintf(stream, "%-29s%s%s (open loop)\n", "Pace:", result->pace,
+                strcmp(result->pace, "times") == 0 ? "" : " per client");
 }

@@ -14,6 +14,7 @@
 #include "model/plan_count.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/catalogue.h"
+#include "protocols/nbench/nbench.h"
 #include "protocols/packet.h"
 #include "protocols/smb2/smb2_shared_files.h"
 #include "protocols/tls.h"
@@ -60,6 +61,10 @@ static void session_choose(struct session *session)
                                                          {session_find_dc, NULL},
                                                          {session_learn_sid, NULL},
                                                          {session_get_accounts, NULL}};
+    static const struct session_step clean_share[] = {{session_find_dc, NULL},
+                                                      {session_get_accounts, NULL},
+                                                      {session_derive_keys, NULL},
+                                                      {session_clean_share, NULL}};
     /* The first steps of a run, so that the largest of several runs can create accounts for all. */
     static const struct session_step make_accounts[] = {
         {session_load_model, NULL}, {session_make_plan, NULL}, {session_want_accounts, NULL},
@@ -74,7 +79,9 @@ static void session_choose(struct session *session)
                                                           {session_check_play, NULL},
                                                           {session_write_recording, NULL}};
     const struct settings *settings = session->settings;
-    if (settings->clean_up)
+    if (settings->clean_up && settings->play.file_server)
+        session_take(session, STEPS(clean_share));
+    else if (settings->clean_up)
         session_take(session, STEPS(clean_up));
     else if (settings->generate_users_only)
         session_prepare_accounts(session, STEPS(generate_users));
@@ -131,14 +138,18 @@ static void session_measure(struct session *session)
         {session_read_catalogue, "catalogue"},
         {session_survey_files, "files"},
         {session_check_share, "share"},
+        {session_create_folder, "folder"},
         {prepare_tallies, "counters"},
     };
     static const struct session_step after[] = {
         {session_play, NULL}, {session_merge_tallies, NULL}, {session_report, NULL}};
-    if (session_take(session, STEPS(before)) == STEP_DONE)
+    if (session_take(session, STEPS(before)) == STEP_NEXT) {
+        session_report_plan(session);
+        session_take(session, STEPS(after));
+    } else if (!session->folder_created) {
         return;
-    session_report_plan(session);
-    session_take(session, STEPS(after));
+    }
+    session_remove_folder(session);
     session_report_remaining(session);
 }
 
@@ -230,7 +241,8 @@ static uint64_t *planned_by_second(const struct session *session, size_t *second
     const struct settings *settings = session->settings;
     const double packets_max = 2e6; /* counted in about 0.1 s */
     double length = settings->warmup + settings->duration;
-    bool quick = plan_figures(session->plan)->nominal_packets * length <= packets_max &&
+    bool quick = !plan_is_closed(session->plan) &&
+                 plan_figures(session->plan)->nominal_packets * length <= packets_max &&
                  length <= packets_max;
     *seconds = 0;
     return quick ? plan_count_by_second(session->plan, seconds) : NULL;
@@ -254,6 +266,7 @@ static void session_clear(struct session *session)
     }
     if (session->kerberos)
         kerberos_global_end();
+    nbench_free(session->nbench);
     dc_free(session->dc);
     play_table_free(session->table);
     plan_free(session->plan);

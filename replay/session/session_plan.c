@@ -17,6 +17,8 @@ static enum step end_unless_memory(struct session *session, int code);
 static void print_model_warning(void *context, const char *line);
 static enum step set_window(struct session *session);
 static enum step check_server_kind(struct session *session);
+static enum step set_script_window(struct session *session);
+static enum step check_loadfile_options(struct session *session);
 static enum step check_protocols(struct session *session, const char *option,
                                  const struct settings_packet *packets, size_t count);
 static enum step finish_output(struct session *session, FILE *out, const char *name, int error);
@@ -45,6 +47,8 @@ static void print_model_warning(void *context, const char *line)
 static enum step set_window(struct session *session)
 {
     struct settings *settings = session->settings;
+    if (model_script(session->model))
+        return set_script_window(session);
     double seconds = model_recording_seconds(session->model, settings->replay_rate);
     if (!model_is_recording(session->model))
         return STEP_NEXT;
@@ -66,6 +70,36 @@ static enum step set_window(struct session *session)
     return STEP_NEXT;
 }
 
+/* A run of whole passes has no warm-up, and ends with the last of them. */
+static enum step set_script_window(struct session *session)
+{
+    enum { LONGEST = 3600 };
+    struct settings *settings = session->settings;
+    if (settings->traffic_summary)
+        return session_end(session, EXIT_USAGE, "--traffic-summary: %s is a loadfile",
+                           model_name(session->model));
+    if (!settings->play.smb_share && !settings->dry_run)
+        return session_end(session, EXIT_USAGE,
+                           "%s is a loadfile: missing share; give --smb-share SHARE",
+                           model_name(session->model));
+    if (settings->passes > 0 && !settings->warmup_given)
+        settings->warmup = 0;
+    if (settings->passes > 0 && !settings->duration_given)
+        settings->duration = LONGEST;
+    return STEP_NEXT;
+}
+
+/* Options that only loadfiles have must not be ignored. */
+static enum step check_loadfile_options(struct session *session)
+{
+    static const char *const names[] = {"pace", "passes", "smb-folder", "keep-files"};
+    for (size_t i = 0; !model_script(session->model) && i < sizeof names / sizeof names[0]; i++)
+        if (settings_given(session->settings, names[i]))
+            return session_end(session, EXIT_USAGE, "--%s: %s is no loadfile; leave the option out",
+                               names[i], model_name(session->model));
+    return STEP_NEXT;
+}
+
 enum step session_make_plan(struct session *session)
 {
     const struct settings *settings = session->settings;
@@ -76,9 +110,12 @@ enum step session_make_plan(struct session *session)
                                          .warmup = settings->warmup,
                                          .duration = settings->duration,
                                          .persistence = settings->conversation_persistence,
+                                         .bytes_per_second = settings->pace * 1e6,
+                                         .after_reply = settings->pace_reply,
+                                         .passes = settings->passes,
                                          .is_operation = run_part_is_operation,
                                          .context = session->settings};
-    if (check_server_kind(session) == STEP_DONE ||
+    if (check_server_kind(session) == STEP_DONE || check_loadfile_options(session) == STEP_DONE ||
         check_protocols(session, "--only", settings->only, settings->only_count) == STEP_DONE ||
         check_protocols(session, "--skip", settings->skip, settings->skip_count) == STEP_DONE)
         return STEP_DONE;
@@ -91,7 +128,7 @@ static enum step check_server_kind(struct session *session)
 {
     size_t count;
     const struct model_type *types = model_types(session->model, &count);
-    if (!session->settings->play.generic_ldap)
+    if (!session->settings->play.generic_ldap || session->settings->play.file_server)
         return STEP_NEXT;
     for (size_t i = 0; i < count; i++)
         if (strcmp(types[i].protocol, "ldap") == 0)
@@ -168,6 +205,13 @@ void session_report_plan(const struct session *session)
     for (packet_index i = 0; i < count; i++)
         if (run_part(session->settings, &types[i]) == RUN_NO_PLAYER)
             report_no_player(session, &types[i]);
+    if (plan_is_closed(session->plan)) {
+        message_print("%" PRIu32
+                      " clients in closed loop: each line of %s follows the reply to the "
+                      "one before, random seed %" PRIu64,
+                      figures->clients, model_name(session->model), session->settings->random_seed);
+        return;
+    }
     message_print("%" PRIu32
                   " clients, nominal %.2f packets/s, %.2f operations/s (%.0f%% of the packets), "
                   "random seed %" PRIu64,

@@ -29,6 +29,9 @@ struct session {
     struct plan *plan;
     struct play_table *table;
     struct dc *dc;
+    struct nbench *nbench; /* of a loadfile */
+    char folder[256];      /* of the share, for a loadfile */
+    bool folder_created;
     bool kerberos; /* kerberos_global_end() must be called */
     struct accounts_wanted accounts;
     struct tally_type *types;
@@ -80,6 +83,12 @@ enum step session_survey_files(struct session *session);
 enum step session_check_share(struct session *session);
 /* Prints how to remove the test accounts. */
 void session_report_remaining(const struct session *session);
+
+/* session_files.c: the folder in which a loadfile is played. */
+enum step session_create_folder(struct session *session);
+void session_remove_folder(struct session *session);
+/* -c with --server smb: removes the folder of a run that was killed. */
+enum step session_clean_share(struct session *session);
 
 /* session_report.c: after the run. */
 enum step session_merge_tallies(struct session *session);

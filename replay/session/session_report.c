@@ -18,6 +18,7 @@
 static const double second = 1e9; /* ns */
 
 static enum step make_result(struct session *session, struct result *result);
+static void count_closed_loop(const struct session *session, struct plan_count *counted);
 static int list_skipped(struct session *session, const struct plan_count *counted);
 static void state_facts(const struct session *session, const struct plan_count *counted,
                         struct report_facts *facts);
@@ -66,16 +67,32 @@ static enum step make_result(struct session *session, struct result *result)
 {
     struct plan_count counted = {0};
     struct report_facts facts;
+    char pace[PLAN_PACE_SIZE];
+    plan_pace(session->plan, pace);
     int64_t end = session->run.end == RUN_END_WINDOW ? INT64_MAX : session->run.window_end;
     int error = plan_count_until(session->plan, end, session->workers, &counted);
     if (!error)
         error = list_skipped(session, &counted);
     if (!error) {
+        count_closed_loop(session, &counted);
         state_facts(session, &counted, &facts);
+        facts.pace = pace;
         error = report_make(session->tallies[0], &facts, result);
     }
     plan_count_clear(&counted);
     return error ? session_no_memory(session) : STEP_NEXT;
+}
+
+/* The plan of a closed loop is what was played. */
+static void count_closed_loop(const struct session *session, struct plan_count *counted)
+{
+    struct tally_live live = {0};
+    if (!plan_is_closed(session->plan))
+        return;
+    for (unsigned i = 0; i < session->workers; i++)
+        tally_live(session->tallies[i], &live);
+    counted->packets = live.planned;
+    counted->conversations = plan_figures(session->plan)->clients;
 }
 
 static int list_skipped(struct session *session, const struct plan_count *counted)

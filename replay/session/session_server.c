@@ -62,7 +62,9 @@ enum step session_find_dc(struct session *session)
         return session_no_memory(session);
     if (error)
         return session_end(session, EXIT_USAGE, "-U: the password is not UTF-8");
-    return dc->options.generic_ldap ? STEP_NEXT : prepare_kerberos(session);
+    bool kerberos =
+        !dc->options.generic_ldap || (dc->options.file_server && dc->options.prefer_kerberos);
+    return kerberos ? prepare_kerberos(session) : STEP_NEXT;
 }
 
 /* --realm and -W replace what the server says. A realm that is not the server's works only if the
@@ -181,6 +183,8 @@ enum step session_get_accounts(struct session *session)
     const struct settings *settings = session->settings;
     uint32_t clients = session->plan ? plan_figures(session->plan)->clients : 0;
     int error;
+    if (!session->plan && settings->play.file_server)
+        clients = 1; /* removes the folder of a killed run */
     if (settings->accounts_file)
         error = account_file_load(settings->accounts_file, clients,
                                   keys_machines_used(settings, session->model), session->dc,
@@ -348,7 +352,7 @@ static bool report_refused_password(const struct session *session)
 enum step session_check_share(struct session *session)
 {
     struct directory directory;
-    if (!session->dc->options.smb_share || session->settings->play.generic_ldap ||
+    if (!session->dc->options.smb_share || model_script(session->model) ||
         !session_plays(session, "smb2"))
         return STEP_NEXT;
     connect_as_user(session, &directory);

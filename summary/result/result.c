@@ -15,8 +15,13 @@ static int check_rows(const struct result *result, struct error *error);
 
 void result_init(struct result *result)
 {
-    *result = (struct result){
-        .program = "", .version = "", .command = "", .model = "", .model_sha256 = "", .dc = ""};
+    *result = (struct result){.program = "",
+                              .version = "",
+                              .command = "",
+                              .model = "",
+                              .model_sha256 = "",
+                              .pace = "",
+                              .dc = ""};
     result->S = result->T = result->timer_p99 = result->busy = NAN;
 }
 

@@ -80,6 +80,8 @@ struct result_backlog {
 struct result {
     const char *program, *version, *command;
     const char *model, *model_sha256; /* base name; 64 hexadecimal digits */
+    const char *pace; /* of a loadfile: "reply" (closed loop), "times" or "N MB/s"; "": no loadfile,
+                       * or an older file */
     uint64_t seed;
     double r, S, T; /* S is NaN with -T, T is NaN without */
     const char *dc; /* as the command line names it */

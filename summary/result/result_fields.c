@@ -8,6 +8,7 @@ const struct result_field result_head_fields[] = {
     ROW(FIELD_TEXT, result, model),
     ROW(FIELD_TEXT, result, model_sha256),
     ROW(FIELD_SEED, result, seed),
+    ROW(FIELD_LATER_TEXT, result, pace),
     ROW(FIELD_REAL, result, r),
     ROW(FIELD_MAYBE, result, S),
     ROW(FIELD_MAYBE, result, T),

@@ -18,8 +18,9 @@ enum field_kind {
     FIELD_MAYBE,   /* the same or NaN, which is null */
     FIELD_TEXT,    /* const char * */
     FIELD_BOOL,
-    FIELD_LATER_BOOL, /* missing in files of older versions: false then */
-    FIELD_LATER_COUNT /* the same: 0 then */
+    FIELD_LATER_BOOL,  /* missing in files of older versions: false then */
+    FIELD_LATER_COUNT, /* the same: 0 then */
+    FIELD_LATER_TEXT   /* the same: "" then */
 };
 
 struct result_field {

@@ -160,6 +160,10 @@ static int result_read_field(const struct reader *reader, const struct result_fi
     case FIELD_REAL:
     case FIELD_MAYBE:
         return read_real(reader, field, value, at);
+    case FIELD_LATER_TEXT:
+        if (!value)
+            return 0;
+        /* fallthrough */
     case FIELD_TEXT:
         return result_read_text(reader, field->name, value, at);
     case FIELD_LATER_BOOL:

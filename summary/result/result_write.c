@@ -95,6 +95,7 @@ static json_t *field_to_json(const struct result_field *field, const void *from)
     case FIELD_MAYBE:
         return real_to_json(*(const double *)at);
     case FIELD_TEXT:
+    case FIELD_LATER_TEXT:
         return json_text_string(*(const char *const *)at);
     case FIELD_BOOL:
     case FIELD_LATER_BOOL:

@@ -87,6 +87,7 @@ void results_make(struct result *result, const struct results_run *run)
     assert_non_null(result->seconds);
     assert_non_null(cause);
     result->packet_count = result->second_count = 1;
+    result->pace = results_data.pace ? results_data.pace : "";
     *cause = (struct result_count){"timed out", run->failed};
     struct result_packet *packet = &result->packets[0];
     *packet = (struct result_packet){.protocol = "ldap",

@@ -18,6 +18,7 @@ struct results_run {
 /* What each run moves over SMB2: nothing, unless a test sets it. */
 extern struct results_data {
     uint64_t read, written, requests;
+    const char *pace; /* NULL: none */
 } results_data;
 
 /* The folder of the running test. */

@@ -180,6 +180,50 @@ static void requests_as_bytes(void **state)
     }
 }
 
+/* --smb-dialect: no contexts without 3.1.1, and no dialect that was not offered. */
+static void only_dialects_up_to_the_highest_wanted_are_offered(void **state)
+{
+    (void)state;
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    server->dialect = 0x0210;
+    server->signing = SMB2_SIGNING_HMAC_SHA256;
+    server->cipher = SMB2_CIPHER_NONE;
+    smb2_both_begin(&client, server);
+    client.dc->options.smb_dialect = 0x0210;
+    assert_ok_for("echo", smb2_client_play(&client, "13"));
+    const uint8_t *body = server->last_request[SMB2_NEGOTIATE] + 64;
+    assert_int_equal(le_get16(body + 2), 2);
+    assert_int_equal(le_get64(body + 28), 0);
+    assert_int_equal(le_get16(body + 36), 0x0202);
+    assert_int_equal(le_get16(body + 38), 0x0210);
+    assert_int_equal(server->last_request_size[SMB2_NEGOTIATE], 64 + 40);
+    conversation_reset(&client.conversation);
+    client.dc->options.smb_dialect = 0x0202;
+    struct outcome outcome = smb2_client_play(&client, "13");
+    assert_string_equal(outcome.cause, "SMB2: malformed NEGOTIATE response");
+    smb2_both_end(&client, server);
+}
+
+/* --smb-signing required: the server would not require it. */
+static void signing_can_be_required_by_the_client(void **state)
+{
+    (void)state;
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
+    assert_ok_for("read", smb2_client_play_with(&client, "smb2", "8", "size", "10"));
+    assert_int_equal(le_get32(server->last_request[SMB2_READ] + 16) & SMB2_FLAGS_SIGNED, 0);
+    assert_int_equal(le_get16(server->last_request[SMB2_NEGOTIATE] + 64 + 4), 1);
+    conversation_reset(&client.conversation);
+    client.dc->options.smb_sign = true;
+    assert_ok_for("read", smb2_client_play_with(&client, "smb2", "8", "size", "10"));
+    assert_int_equal(le_get32(server->last_request[SMB2_READ] + 16) & SMB2_FLAGS_SIGNED,
+                     SMB2_FLAGS_SIGNED);
+    assert_int_equal(le_get16(server->last_request[SMB2_NEGOTIATE] + 64 + 4), 3);
+    smb2_both_end(&client, server);
+}
+
 /* The reply's bytes, and each request; not those of a pipe. */
 static void bytes_and_requests_are_counted_per_packet(void **state)
 {
@@ -464,6 +508,8 @@ int main(void)
         cmocka_unit_test(smb1_negotiate_leads_to_smb2),
         cmocka_unit_test(both_sessions_on_one_connection),
         cmocka_unit_test(requests_as_bytes),
+        cmocka_unit_test(only_dialects_up_to_the_highest_wanted_are_offered),
+        cmocka_unit_test(signing_can_be_required_by_the_client),
         cmocka_unit_test(bytes_and_requests_are_counted_per_packet),
         cmocka_unit_test(headers_of_requests),
         cmocka_unit_test(large_requests_are_paid_for),

@@ -191,6 +191,39 @@ static void colour_adds_nothing_but_escape_sequences(void **state)
                 "max: 2.000\n");
 }
 
+/* JSON and text; a missing pace is one of its own. */
+static void runs_of_different_pace_are_refused_in_one_grid(void **state)
+{
+    (void)state;
+    struct results_run run = {4, 2, 1, 3000, 1000, 250000000};
+    const struct reading *first = NULL;
+    struct error error = {0};
+    results_data.pace = "5 MB/s";
+    results_write_json(&run, results_path("a.json"));
+    run.seed = 2;
+    results_write_text(&run, results_path("b.txt"));
+    results_data.pace = "reply";
+    run.seed = 3;
+    results_write_text(&run, results_path("c.txt"));
+    results_data.pace = NULL;
+    struct readings readings = results_read_folder();
+    assert_int_equal(readings.count, 3);
+    assert_string_equal(readings.items[0].pace, "5 MB/s");
+    assert_string_equal(readings.items[1].pace, "5 MB/s");
+    assert_string_equal(readings.items[2].pace, "reply");
+    assert_int_equal(readings_check_pace(&readings, &first, &error), -EINVAL);
+    char wanted[1024];
+    snprintf(wanted, sizeof wanted,
+             "%s (pace 5 MB/s) and %s (pace reply) do not belong in one grid; give one of them",
+             readings.items[0].path, readings.items[2].path);
+    assert_string_equal(error.text, wanted);
+    readings.count = 2;
+    first = NULL;
+    assert_int_equal(readings_check_pace(&readings, &first, &error), 0);
+    readings.count = 3;
+    readings_clear(&readings);
+}
+
 static void runs_without_smb2_have_no_megabytes_per_second(void **state)
 {
     (void)state;
@@ -216,7 +249,7 @@ static void every_metric_is_read_from_json_and_text(void **state)
         [METRIC_ACHIEVED] = 100, [METRIC_PLANNED_RATE] = 4,  [METRIC_BYTES] = 3,
         [METRIC_READ_BYTES] = 2, [METRIC_WRITTEN_BYTES] = 1, [METRIC_IOPS] = 6};
     struct results_run run = {4, 2, 1, 3000, 1000, 250000000};
-    results_data = (struct results_data){2000000000, 1000000000, 5000};
+    results_data = (struct results_data){2000000000, 1000000000, 5000, NULL};
     results_write_json(&run, results_path("a.json"));
     run.seed = 2;
     results_write_text(&run, results_path("b.txt"));
@@ -565,6 +598,7 @@ int main(void)
         TEST(a_cell_shows_the_mean_of_its_runs),
         TEST(colour_adds_nothing_but_escape_sequences),
         TEST(every_metric_is_read_from_json_and_text),
+        TEST(runs_of_different_pace_are_refused_in_one_grid),
         TEST(runs_without_smb2_have_no_megabytes_per_second),
         TEST(reports_of_the_python_tool_are_read),
         TEST(cells_are_marked_by_the_service_level),

@@ -174,8 +174,8 @@ static int parse_tree(const json_t *root, struct error *error)
 }
 
 /* Files of older versions do not have them. */
-static const char *const later_fields[] = {"stopped_on_error", "dns_extra_causes", "read",
-                                           "written",          "requests",         "sizes"};
+static const char *const later_fields[] = {
+    "stopped_on_error", "dns_extra_causes", "read", "written", "requests", "sizes", "pace"};
 
 static void spoil(json_t *root, json_t *object, const char *place, const char *name)
 {
