@@ -14,7 +14,7 @@ dc_processes() {
     local process mark wanted
     wanted=$(dc_mark) || return 0
     for process in /proc/[0-9]*; do
-        if read -r mark 2>/dev/null <"$process/root$run_mark" && [[ $mark = "$wanted" || $mark = "$dir" ]]; then
+        if read -r mark 2>/dev/null <"$process/root$run_mark" && [ "$mark" = "$wanted" ]; then
             echo "${process#/proc/}"
         fi
     done 2>/dev/null

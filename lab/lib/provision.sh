@@ -96,12 +96,16 @@ CONF
     printf 'nameserver %s\nsearch %s\n' "$address" "${REALM,,}" >"$dir/etc/resolv.conf"
 }
 
-# The password is random. It is read from a file, never passed as an argument that a process list shows.
+# It is read from files, never passed as an argument that a process list shows.
 make_password() {
     local password
-    password=$(head -c 200 /dev/urandom | base64 -w 0 | tr -dc 'A-Za-z0-9' | head -c 24)
-    [ ${#password} = 24 ] || die "cannot read /dev/urandom"
-    password=$password-Lab7 # the default policy requires character classes that a random password may lack
+    if [ -n "$given_password_file" ]; then
+        IFS= read -r password <"$given_password_file" || [ -n "$password" ] || die "cannot read $given_password_file"
+    else
+        password=$(head -c 200 /dev/urandom | base64 -w 0 | tr -dc 'A-Za-z0-9' | head -c 24)
+        [ ${#password} = 24 ] || die "cannot read /dev/urandom"
+        password=$password-Lab7 # the default policy requires character classes that a random password may lack
+    fi
     (umask 077 && printf '%s\n' "$password" >"$password_file" &&
         printf 'username = Administrator\npassword = %s\ndomain = %s\n' "$password" "$DOMAIN" >"$auth_file")
 }

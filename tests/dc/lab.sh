@@ -30,6 +30,7 @@ mistaken "an option without =" 'not of the form' start --option foo
 mistaken "a release that is no name" 'not the name of a Debian suite' start --release ../trixie
 mistaken "a folder with blanks" 'does not allow blanks' start --dir "$TMPDIR/a b"
 mistaken "no functional level" 'is not 2008_R2' start --function-level 2019
+mistaken "no password file" 'is missing or empty' start --password-file /dev/null
 mistaken "not a NetBIOS name" 'at most 15 characters' start --netbios-name sixteen-letters-
 mistaken "the domain's name" 'name of the domain' start --netbios-name samdom
 mistaken "a name that --option cannot change" 'use --netbios-name' start --option 'netbios name = DC2'
@@ -50,7 +51,9 @@ rm -rf "$TMPDIR/closed"
 
 # A provision that was interrupted.
 mkdir "$LAB_DIR" && touch "$LAB_DIR/traffic-replay-lab" "$LAB_DIR/half"
-run lab/dc start --prefork-children 1 --netbios-name lab-dc1
+echo 'Own "pass word' >"$TMPDIR/password"
+run lab/dc start --prefork-children 1 --netbios-name lab-dc1 --password-file "$TMPDIR/password"
+rm -f "$TMPDIR/password"
 is "start" "$status" 0 || echo "# $errors"
 like "an interrupted provision is made again" "$errors" 'was interrupted'
 [ ! -e "$LAB_DIR/half" ]
@@ -76,6 +79,7 @@ like "another functional level is refused" "$errors" 'created without --function
 
 eval "$(lab/dc env)"
 is "env: DC" "$TRAFFIC_REPLAY_DC" lab-dc1=$own_net.1.1
+is "env: password" "$TRAFFIC_REPLAY_PASSWORD" 'Own "pass word'
 is "env: user" "$TRAFFIC_REPLAY_USER" Administrator
 is "password file's mode" "$(stat -c %a "$LAB_DIR/admin.password" "$LAB_DIR/admin.auth" | tr '\n' ' ')" "600 600 "
 unlike "no password in a process list" "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ')" "$TRAFFIC_REPLAY_PASSWORD"

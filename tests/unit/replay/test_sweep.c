@@ -442,6 +442,10 @@ static void the_examples_are_valid(void **state)
     assert_string_equal(options.before, "lab/dc restart --prefork-children {prefork}");
     assert_true(options.replay.yes);
     sweep_options_clear(&options);
+    read_well(&options, "-f examples/sweeps/releases.yaml -- -U a%b");
+    assert_string_equal(options.vary[0].values[1], "forky");
+    assert_non_null(strstr(options.before, "; lab/dc start --release {release} --dir"));
+    sweep_options_clear(&options);
 }
 
 static void names_in_order(const struct sweep_options *options, uint64_t seed, char *text)
