@@ -51,7 +51,9 @@ int sweep_run(struct sweep_options *options)
     sweep_progress_init(&sweep.progress);
     enum step step = prepare_sweep(&sweep);
     if (step == STEP_NEXT)
-        step = options->find_max ? sweep_find_max(&sweep) : play_grid(&sweep);
+        step = options->tune       ? sweep_tune(&sweep)
+               : options->find_max ? sweep_find_max(&sweep)
+                                   : play_grid(&sweep);
     int status = sweep_finish(&sweep, step);
     sweep_player_close(&sweep.player);
     sweep_store_close(&sweep.store);

@@ -34,10 +34,7 @@ enum step sweep_find_max(struct sweep *sweep)
         return sweep_end(sweep, EXIT_USAGE,
                          "--find-max: the grid has more than %d cells; give larger steps",
                          SURFACE_CELLS_MAX);
-    /* The search expects rising values. */
-    qsort(options->r.items, options->r.count, sizeof *options->r.items, sweep_by_value);
-    qsort(options->S.items, options->S.count, sizeof *options->S.items, sweep_by_value);
-    options->repeat = options->repeat ? options->repeat : USUAL_REPEATS;
+    sweep_search_prepare(options);
     all.repeats = (unsigned)options->repeat;
     enum step step = sweep_list_cells(sweep, &cells);
     sweep_cells_clear(&cells);
@@ -46,6 +43,13 @@ enum step sweep_find_max(struct sweep *sweep)
     for (size_t number = 0; step == STEP_NEXT && number < combinations; number++)
         step = search_combination(sweep, number);
     return step;
+}
+
+void sweep_search_prepare(struct sweep_options *options)
+{
+    qsort(options->r.items, options->r.count, sizeof *options->r.items, sweep_by_value);
+    qsort(options->S.items, options->S.count, sizeof *options->S.items, sweep_by_value);
+    options->repeat = options->repeat ? options->repeat : USUAL_REPEATS;
 }
 
 static int sweep_by_value(const void *left, const void *right)

@@ -55,6 +55,8 @@ static enum step check_replay_options(const struct sweep_options *options);
 static const char *parse_rates(void *owner, char *value);
 static const char *parse_scales(void *owner, char *value);
 static const char *parse_vary(void *owner, char *value);
+static const char *parse_tune(void *owner, char *value);
+static const char *add_tuned(struct sweep_vary *vary, char *word);
 static const char *parse_order(void *owner, char *value);
 static const char *parse_slo(void *owner, char *value);
 
@@ -72,6 +74,8 @@ static const struct options_row rows[] = {
      "order of the cells (default serial)", parse_order},
     {"find-max", 0, NULL, OPTIONS_FLAG, AT(find_max), 0, 0, 0, GROUP_CELLS,
      "play only the cells needed to find the maximum", NULL},
+    {"tune", 0, "NAME=VALUES", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
+     "find the best value of a setting, which --before applies:\nprefork=1:16, or a list; several settings are combined", parse_tune},
     {"slo", 0, "LEVEL", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "service level that the maximum must keep, for example\nsuccess>=99%,p95<=200ms", parse_slo},
 
@@ -243,10 +247,12 @@ static enum step sweep_options_check(const struct sweep_options *options)
     static const char *const names[] = {"before", "after", "sample"};
     struct error error;
     char *text = NULL;
+    if (options->tune && !options->before)
+        return sweep_options_refuse(options, "--tune requires --before COMMAND, which applies the value");
     if (options->slo.text && !options->find_max)
-        return sweep_options_refuse(options, "--slo requires --find-max; for existing results use traffic-summary --slo");
+        return sweep_options_refuse(options, "--slo requires --find-max or --tune; for existing results use traffic-summary --slo");
     if (options->find_max && options->random_order)
-        return sweep_options_refuse(options, "--order and --find-max exclude each other; leave one out");
+        return sweep_options_refuse(options, "--order and --%s exclude each other; leave one out", options->tune ? "tune" : "find-max");
     for (size_t i = 0; i < options->vary_count; i++)
         variables[2 + i] =
             (struct sweep_variable){options->vary[i].name, options->vary[i].values[0]};
@@ -434,6 +440,8 @@ static const char *parse_vary(void *owner, char *value)
     if (!equals || equals == value)
         return options_wrong("\"%s\" is not NAME=V1,V2,...", value);
     *equals = '\0';
+    if (options->tune)
+        return options_wrong("excludes --tune; leave one out");
     if (options->sources->vary_from_file)
         while (options->vary_count > 0)
             sweep_vary_clear(&options->vary[--options->vary_count]);
@@ -441,6 +449,41 @@ static const char *parse_vary(void *owner, char *value)
     struct sweep_vary *vary = sweep_vary_new(options->vary, &options->vary_count, value, &error);
     for (char *rest = equals + 1, *word; !error && (word = strsep(&rest, ","));)
         error = sweep_vary_add(vary, word);
+    return error;
+}
+
+/* Parses NAME=V1,FROM:TO,...; cuts value in place. */
+static const char *parse_tune(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
+    const char *error = NULL;
+    char *equals = strchr(value, '=');
+    if (!equals || equals == value)
+        return options_wrong("\"%s\" is not NAME=FROM:TO or NAME=V1,V2,...", value);
+    if (options->vary_count > 0 && !options->tune)
+        return options_wrong("excludes --vary; leave one out");
+    *equals = '\0';
+    options->tune = options->find_max = true;
+    struct sweep_vary *vary = sweep_vary_new(options->vary, &options->vary_count, value, &error);
+    for (char *rest = equals + 1, *word; !error && (word = strsep(&rest, ","));)
+        error = add_tuned(vary, word);
+    return error;
+}
+
+/* Adds a value, or all numbers of a range. A word with a colon that is no range is a value. */
+static const char *add_tuned(struct sweep_vary *vary, char *word)
+{
+    enum { VALUES_MAX = 1000 };
+    struct sweep_list list = {0};
+    struct error ignored;
+    const char *error = NULL;
+    bool range = strchr(word, ':') && sweep_list_parse(word, &list, &ignored) == 0;
+    if (!range)
+        error = sweep_vary_add(vary, word);
+    for (size_t i = 0; range && !error && i < list.count; i++)
+        error = i < VALUES_MAX ? sweep_vary_add(vary, list.items[i].text)
+                               : options_wrong("more than %d values of %s", VALUES_MAX, vary->name);
+    sweep_list_clear(&list);
     return error;
 }
 

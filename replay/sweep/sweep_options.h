@@ -29,7 +29,9 @@ struct sweep_options {
     const char *before, *after;  /* commands; NULL: none */
     double settle, hook_timeout; /* seconds */
     const char *sample;          /* a command; NULL: use /proc; "none": no samples */
-    bool resume, find_max;
+    bool resume;
+    bool find_max;  /* or tune */
+    bool tune;      /* vary holds the values of --tune */
     struct slo slo; /* text NULL: none */
     int verbose;
 

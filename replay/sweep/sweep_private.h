@@ -51,9 +51,14 @@ enum step sweep_run_cell(struct sweep *sweep, const struct sweep_cell *cell);
 
 /* --find-max (sweep_max.c). */
 enum step sweep_find_max(struct sweep *sweep);
+/* Sorts the lists of values, which a search expects to rise, and sets the usual number of repeats. */
+void sweep_search_prepare(struct sweep_options *options);
 /* Plays the cell that a search named, with the varied values of *cell, and gives the search its
  * result. */
 enum step sweep_play_search_cell(struct sweep *sweep, struct search *search, size_t next,
                                  struct sweep_cell *cell);
+
+/* --tune (sweep_tune.c). */
+enum step sweep_tune(struct sweep *sweep);
 
 #endif

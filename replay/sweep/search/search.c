@@ -46,6 +46,7 @@ int search_init(struct search *search, size_t rows, size_t columns, const double
                               .repeats = repeats ? repeats : 1,
                               .has_level = has_level,
                               .reference = SEARCH_NONE,
+                              .suggested = SEARCH_NONE,
                               .cells = calloc(rows * columns, sizeof *search->cells),
                               .surface = surface_new(rows, columns, r, S)};
     if (search->surface && search->cells)
@@ -66,6 +67,8 @@ void search_clear(struct search *search)
 size_t search_cell_budget(const struct search *search)
 {
     size_t all = search->rows * search->columns;
+    if (search->cell_limit > 0)
+        return search->cell_limit < all ? search->cell_limit : all;
     return all <= SEARCH_SMALL ? all : all / 2;
 }
 
@@ -81,6 +84,11 @@ size_t search_run_budget(const struct search *search)
     if (budget > ENOUGH)
         budget = all / 2 < ENOUGH ? ENOUGH : all / 2;
     return budget < SURFACE_RUNS_MAX ? budget : SURFACE_RUNS_MAX;
+}
+
+void search_suggest(struct search *search, size_t cell)
+{
+    search->suggested = cell;
 }
 
 int search_next(struct search *search, size_t *next)
@@ -102,6 +110,8 @@ static size_t next_coarse(const struct search *search)
     size_t rows = coarse_count(search->rows), columns = coarse_count(search->columns);
     if (search->played >= search_cell_budget(search))
         return SEARCH_NONE;
+    if (search->suggested != SEARCH_NONE)
+        return search->cells[search->suggested].runs == 0 ? search->suggested : SEARCH_NONE;
     for (size_t i = 0; i < rows * columns; i++) {
         size_t cell = coarse_value(search->rows, i / columns) * search->columns +
                       coarse_value(search->columns, i % columns);
@@ -247,6 +257,8 @@ static bool is_excluded(const struct search *search, size_t cell)
 /* The reference cell, when it is due: the best cell at the end of the coarse grid. */
 static size_t next_reference(struct search *search, size_t best)
 {
+    if (search->suggested != SEARCH_NONE)
+        return SEARCH_NONE;
     if (search->reference == SEARCH_NONE) {
         search->reference = best;
         search->since_reference = 0;
@@ -292,6 +304,8 @@ static size_t next_neighbour(const struct search *search, size_t best)
     enum { DIRECTIONS = sizeof directions / sizeof directions[0], ENOUGH = 2 };
     size_t rows = search->rows, columns = search->columns;
     bool full = search->played >= search_cell_budget(search);
+    if (search->suggested != SEARCH_NONE)
+        return SEARCH_NONE;
     for (unsigned runs = 0; runs < ENOUGH && runs + 1 < search->cells[best].runs; runs++)
         for (size_t d = 0; d < DIRECTIONS; d++) {
             /* Beyond the first row or column, the unsigned sum is too large. */

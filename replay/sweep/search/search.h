@@ -53,8 +53,9 @@ struct search_cell {
 
 struct search {
     size_t rows, columns;
-    unsigned repeats; /* least runs of the best cell */
-    bool has_level;   /* there is a service level */
+    unsigned repeats;  /* least runs of the best cell */
+    bool has_level;    /* there is a service level */
+    size_t cell_limit; /* distinct cells; 0: half of the grid */
     struct search_cell *cells;
     size_t played;          /* distinct cells */
     size_t runs, disturbed; /* that count, and that do not */
@@ -64,6 +65,7 @@ struct search {
     size_t *order; /* the cell of each run that counts */
     bool *missed;
     bool fitted;
+    size_t suggested; /* SEARCH_NONE: none */
     size_t reference; /* SEARCH_NONE: not chosen yet */
     unsigned since_reference;
 };
@@ -85,6 +87,10 @@ void search_clear(struct search *search);
 /* The largest number of distinct cells, and of runs that count. */
 size_t search_cell_budget(const struct search *search);
 size_t search_run_budget(const struct search *search);
+
+/* Starts at a cell instead of the coarse grid: where another server of the same kind is best. Plays
+ * no reference cell. */
+void search_suggest(struct search *search, size_t cell);
 
 /* *next is the cell to play next; SEARCH_NONE: the search is over. 0 or -ENOMEM. */
 int search_next(struct search *search, size_t *next);

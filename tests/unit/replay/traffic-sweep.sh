@@ -327,6 +327,36 @@ sweep --find-max --resume -r 4:24:4 -S 2:8:2 "$model" dc1
 is "an interrupted search can be resumed" "$status" 0
 like "a resumed search ends like any other" "$output" '^  [0-9]+ of 24 cells were played; 95% interval of the maximum: '
 
+# The best value of a setting. The fake server is the same with all of them.
+fresh
+tune() { sweep --tune x=a,b,3:4 -r 4:24:4 -S 2,4 --before true "$@" "$model" dc1; }
+tune
+is "--tune: exit status" "$status" 0 || echo "# $errors"
+like "--tune: names the best value" "$output" '^best: x=[ab34], [0-9.]+/s at r=[0-9]+ S=[0-9]+ \(95% interval '
+like "--tune: equal values are not called different" "$output" '^x=[ab34] is not proven to be better than x=[ab34] \(95% interval of the difference '
+is "--tune: ranks all values" "$(grep -cE '  x=[ab34]( \(dropped in round [0-9]\))?$' <<<"$output")" 4
+cells=$(grep -oE '^[0-9]+ of 48 cells' <<<"$output")
+[ "${cells%% *}" -lt 24 ]
+tap $? "--tune: plays fewer than half of all cells ($cells)"
+before=$(played)
+tune --resume
+is "--tune --resume: the same search" "$(played)" "$before"
+sweep --tune x=1:3 "$model" dc1
+is "--tune without --before: message" "$errors" "traffic-sweep: --tune requires --before COMMAND, which applies the value"
+is "--tune without --before: exit status" "$status" 2
+sweep --tune x=1:3 --vary y=1,2 --before true "$model" dc1
+is "--tune with --vary: message" "$errors" "traffic-sweep: --vary: excludes --tune; leave one out"
+sweep --tune x=1 --before true "$model" dc1
+is "--tune with one value: message" "$errors" "traffic-sweep: --tune: one value only; give at least two"
+sweep --tune x= --before true "$model" dc1
+is "--tune with an empty value: message" "$errors" "traffic-sweep: --tune: x has an empty value"
+fresh
+echo b >"$FAKE/fail"
+sweep --tune x=a,b -r 4,8 -S 2 --before 'test {x} = a' "$model" dc1
+is "--tune: a value that cannot be applied ends the sweep: exit status" "$status" 1
+like "--tune: a value that cannot be applied ends the sweep: message" "$errors" '^traffic-sweep: dc1_r[0-9]_S2_x-b: --before: '
+rm "$FAKE/fail"
+
 # A server that keeps up with the largest load: its limit is elsewhere.
 beyond='the server kept up with the largest load \(100% of planned\): the maximum lies beyond this grid; give larger -r or -S$'
 fresh
