@@ -45,7 +45,7 @@ play_through() {
     [[ $touches = accounts ]] ||
         "$replay" --yes --make-accounts -I "$instance" -F "$TRAFFIC_REPLAY_FIXED_PASSWORD" $options "$at.yaml" \
             "$TRAFFIC_REPLAY_DC" >"$at.accounts" 2>&1
-    "$replay" --yes --json "$at.json" --random-seed 1 --warmup 0 -D 4 --latency-timeout 20 -S 0.4 -I "$instance" \
+    "$replay" --yes --json "$at.json" --random-seed 1 --warmup 0 -D 8 --latency-timeout 20 -S 0.4 -I "$instance" \
         -F "$TRAFFIC_REPLAY_FIXED_PASSWORD" $options "$at.yaml" "dc1=$address" >"$at.output" 2>&1
     echo $? >"$at.status"
     "$replay" -c -I "$instance" "dc1=$address" >"$at.cleaned" 2>&1

@@ -155,8 +155,9 @@ static const uint8_t *bindings_in(const uint8_t *message, size_t size)
 static bool bindings_refused(struct standin *standin, const uint8_t *bindings)
 {
     bool wrong = bindings && memcmp(bindings, standin->bindings, 16) != 0;
-    return windows_rules_apply(&standin->rules, RULE_BINDINGS_ALWAYS, wrong || !bindings) |
-           windows_rules_apply(&standin->rules, RULE_BINDINGS_SUPPORTED, wrong);
+    bool always = windows_rules_apply(&standin->rules, RULE_BINDINGS_ALWAYS, wrong || !bindings);
+    bool supported = windows_rules_apply(&standin->rules, RULE_BINDINGS_SUPPORTED, wrong);
+    return always || supported;
 }
 
 static void refuse(struct standin_bind_answer *answer, int code, const char *diagnostic)
