@@ -60,7 +60,7 @@ like "an interrupted provision is made again" "$errors" 'was interrupted'
 tap $? "what it left is gone"
 run lab/dc status
 is "status: exit status" "$status" 0
-like "status" "$output" "^running: lab-dc1.samdom.example.com at $own_net.1.1, pid [0-9]+"
+like "status" "$output" "^running: lab-dc1.samdom.example.com at $own_net.1.1(, release [a-z]+)?, pid [0-9]+"
 first=$(cat "$LAB_DIR/run/samba.pid")
 
 run lab/dc start
