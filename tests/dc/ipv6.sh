@@ -59,7 +59,7 @@ refused() {
 }
 
 plays "DNS, CLDAP, Kerberos and LDAP at dc1=[ADDRESS]" "dc1=[$network::1]" -K tests/data/all-packets.yaml
-value_is "the server in the result" 'server' "dc1=[$network::1]"
+value_is "the server in the result" 'dc' "dc1=[$network::1]"
 plays "SMB2 and RPC at dc1=ADDRESS" dc1="$network::1" -D 10 -S 1 tests/data/smb-rpc.yaml
 value_holds "... RPC over TCP by the ports of the mapper's towers" 'packet("epm", "3")["count"] > 0 and packet("samr", "64")["count"] + packet("rpc_netlogon", "4")["count"] > 0'
 plays "Kerberos over UDP, an address alone" "$network::1" --only kerberos,dns,cldap --kdc-transport udp tests/data/all-packets.yaml
