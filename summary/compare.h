@@ -55,6 +55,8 @@ struct compare_ratio compare_samples(const double *a, size_t a_count, const doub
                                      size_t b_count);
 /* The value that Student's t exceeds with a probability of 2.5%. */
 double compare_student_t(double freedom);
+/* The value that it exceeds with a probability of outside. */
+double compare_student_quantile(double freedom, double outside);
 
 /* The ratio of a metric in one cell, without spoiled runs. */
 int compare_cell(const struct compare *compare, enum metric metric, double r, double S,

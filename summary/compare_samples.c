@@ -102,7 +102,11 @@ static double relative_variance(const double *values, size_t count, double mean)
 
 double compare_student_t(double freedom)
 {
-    static const double outside = 0.025;
+    return compare_student_quantile(freedom, 0.025);
+}
+
+double compare_student_quantile(double freedom, double outside)
+{
     double low = 0, high = 2;
     while (student_probability(high, freedom) > outside && high < 1e6)
         high *= 2;

@@ -25,7 +25,6 @@
 #include "summary/reading.h"
 #include "summary/result/result.h"
 
-static enum step prepare_sweep(struct sweep *sweep);
 static enum step read_model(struct sweep *sweep);
 static void sweep_warn_of_model(void *context, const char *line);
 static void expect_recording(struct sweep *sweep, const struct model *model);
@@ -41,34 +40,38 @@ static enum step check_played(struct sweep *sweep, const char *name, int result)
 static enum step read_metrics(struct sweep *sweep, const struct sweep_files *files);
 static enum step play_grid(struct sweep *sweep);
 static void print_next_step(const struct sweep_options *options);
-static int sweep_finish(struct sweep *sweep, enum step step);
 
 int sweep_run(struct sweep_options *options)
 {
-    struct sweep sweep = {.options = options, .store = {.lock = -1}, .player = {.secrets = -1}};
-    sweep.watch = (struct sweep_watch){
-        .fd = -1, .interrupted = on_interrupt, .tick = on_tick, .context = &sweep};
-    sweep_progress_init(&sweep.progress);
-    enum step step = prepare_sweep(&sweep);
+    struct sweep sweep;
+    sweep_init(&sweep, options);
+    enum step step = sweep_open(&sweep, NULL);
     if (step == STEP_NEXT)
         step = options->tune       ? sweep_tune(&sweep)
                : options->find_max ? sweep_find_max(&sweep)
                                    : play_grid(&sweep);
     int status = sweep_finish(&sweep, step);
-    sweep_player_close(&sweep.player);
-    sweep_store_close(&sweep.store);
-    sweep_watch_close(&sweep.watch);
-    sweep_corners_clear(&sweep.corners);
-    free(sweep.options_text);
+    sweep_close(&sweep);
     return status;
 }
 
-static enum step prepare_sweep(struct sweep *sweep)
+void sweep_init(struct sweep *sweep, struct sweep_options *options)
+{
+    *sweep = (struct sweep){.options = options, .store = {.lock = -1}, .player = {.secrets = -1}};
+    sweep->watch = (struct sweep_watch){
+        .fd = -1, .interrupted = on_interrupt, .tick = on_tick, .context = sweep};
+    sweep_progress_init(&sweep->progress);
+}
+
+enum step sweep_open(struct sweep *sweep, struct sweep *first)
 {
     static enum step (*const steps[])(struct sweep *) = {read_model, open_store, open_player};
     const struct settings *replay = &sweep->options->replay;
     enum step step = STEP_NEXT;
-    int error = sweep_watch_open(&sweep->watch);
+    sweep->watching = first ? &first->watch : &sweep->watch;
+    if (first)
+        first->second = sweep;
+    int error = first ? 0 : sweep_watch_open(&sweep->watch);
     if (error)
         return sweep_end(sweep, EXIT_FAILED, "cannot install signal handlers: %s",
                          strerror(-error));
@@ -77,6 +80,16 @@ static enum step prepare_sweep(struct sweep *sweep)
     sweep->progress.expected =
         sweep->options->settle + replay->warmup + replay->duration + replay->latency_timeout;
     return step;
+}
+
+void sweep_close(struct sweep *sweep)
+{
+    sweep_player_close(&sweep->player);
+    sweep_store_close(&sweep->store);
+    if (sweep->watching == &sweep->watch)
+        sweep_watch_close(&sweep->watch);
+    sweep_corners_clear(&sweep->corners);
+    free(sweep->options_text);
 }
 
 /* Checks the model and computes the SHA-256 that existing cells must have. */
@@ -146,7 +159,7 @@ static enum step open_player(struct sweep *sweep)
     if (!sweep->options_text || sweep_corners_init(&sweep->corners, sweep->options) < 0)
         return sweep_end(sweep, EXIT_FAILED, "out of memory");
     sweep->player = (struct sweep_player){.options = sweep->options,
-                                          .watch = &sweep->watch,
+                                          .watch = sweep->watching,
                                           .identity = &sweep->identity,
                                           .before_message = hide_progress,
                                           .context = sweep};
@@ -182,9 +195,11 @@ static void on_interrupt(void *context, unsigned interrupts)
 static void on_tick(void *context)
 {
     struct sweep *sweep = context;
-    sweep_player_tick(&sweep->player);
-    if (sweep->progress.started)
-        sweep_progress_show(&sweep->progress);
+    for (; sweep; sweep = sweep->second) {
+        sweep_player_tick(&sweep->player);
+        if (sweep->progress.started)
+            sweep_progress_show(&sweep->progress);
+    }
 }
 
 /* Makes the list again after the check of existing cells: their seed determines a random order. */
@@ -290,7 +305,7 @@ enum step sweep_run_cell(struct sweep *sweep, const struct sweep_cell *cell)
 cleanup:
     sweep_files_clear(&files);
     free(name);
-    if (step == STEP_NEXT && sweep->watch.interrupts > 0)
+    if (step == STEP_NEXT && sweep->watching->interrupts > 0)
         return step_done(&sweep->status, EXIT_INTERRUPTED);
     return step;
 }
@@ -323,6 +338,7 @@ static enum step read_metrics(struct sweep *sweep, const struct sweep_files *fil
     if (error == 0) {
         error = reading_parse(&reading, bytes, length, files->json, &sweep->error);
         memcpy(sweep->metrics, reading.metrics, sizeof sweep->metrics);
+        sweep->cpu_per_operation = reading.ok > 0 ? reading.server_cpu / (double)reading.ok : NAN;
         const char *spoiled = reading_label(&reading, RESULT_SPOILED);
         sweep->disturbed = spoiled && strcmp(spoiled, SWEEP_SPOILED_BY_MACHINE) == 0;
         reading.path = NULL; /* belongs to files */
@@ -361,8 +377,7 @@ static void print_next_step(const struct sweep_options *options)
         printf("traffic-summary %s shows the grid\n", options->results);
 }
 
-/* Reports how the sweep ended; returns the exit status. */
-static int sweep_finish(struct sweep *sweep, enum step step)
+int sweep_finish(struct sweep *sweep, enum step step)
 {
     size_t done = sweep->progress.done;
     sweep_progress_hide(&sweep->progress);

@@ -63,13 +63,7 @@ static enum step search_combination(struct sweep *sweep, size_t number)
     const struct sweep_options *options = sweep->options;
     struct search search = {0};
     struct sweep_cell cell = {0};
-    double *r = sweep_list_values(&options->r), *S = sweep_list_values(&options->S);
-    int made = r && S ? search_init(&search, options->r.count, options->S.count, r, S,
-                                    (unsigned)options->repeat, options->slo.count > 0)
-                      : -ENOMEM;
-    free(r);
-    free(S);
-    if (made < 0)
+    if (sweep_search_init(options, &search) < 0)
         return no_memory(sweep);
     sweep_combination(options, number, cell.value);
     enum step step = play_search(sweep, &search, &cell);
@@ -78,6 +72,17 @@ static enum step search_combination(struct sweep *sweep, size_t number)
         sweep_corners_print(&sweep->corners, number, stdout);
     search_clear(&search);
     return step;
+}
+
+int sweep_search_init(const struct sweep_options *options, struct search *search)
+{
+    double *r = sweep_list_values(&options->r), *S = sweep_list_values(&options->S);
+    int made = r && S ? search_init(search, options->r.count, options->S.count, r, S,
+                                    (unsigned)options->repeat, options->slo.count > 0)
+                      : -ENOMEM;
+    free(r);
+    free(S);
+    return made;
 }
 
 static enum step no_memory(struct sweep *sweep)

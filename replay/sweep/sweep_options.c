@@ -33,7 +33,7 @@ static const char *const group_titles[GROUP_COUNT] = {
 
 #define AT(member) offsetof(struct sweep_options, member)
 
-enum { REPEAT_MAX = 1000, SECONDS_MAX = 86400 };
+enum { REPEAT_MAX = 1000, SECONDS_MAX = 86400, BUDGET_MAX = 30 * 86400 };
 
 static enum step sweep_options_read_all(struct sweep_options *options, int argc, char **argv);
 static enum step sweep_options_take_options(struct sweep_options *options, int argc, char **argv,
@@ -47,7 +47,7 @@ static const char *parse_file(void *owner, char *value);
 static enum step apply_command_line(struct sweep_options *options);
 static enum step complete_lists(struct sweep_options *options);
 static const char *parse_list(struct sweep_list *list, const char *value);
-static enum step sweep_options_check(const struct sweep_options *options);
+static enum step sweep_options_check(struct sweep_options *options);
 static enum step read_replay(struct sweep_options *options, int argc, char **argv, int first);
 static int join_arguments(const struct sweep_sources *sources, int argc, char **argv, int first,
                           char **arguments);
@@ -76,6 +76,12 @@ static const struct options_row rows[] = {
      "play only the cells needed to find the maximum", NULL},
     {"tune", 0, "NAME=VALUES", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "find the best value of a setting, which --before applies:\nprefork=1:16, or a list; several settings are combined", parse_tune},
+    {"versus", 0, NULL, OPTIONS_FLAG, AT(versus), 0, 0, OPTIONS_COMMAND_LINE, GROUP_CELLS,
+     "compare the maxima of two servers: MODEL DC1 DC2; -A, --before,\n--after and --sample can be given twice, once per server", NULL},
+    {"precision", 0, "PERCENT", OPTIONS_NUMBER, AT(precision), 0.1, 100, 0, GROUP_CELLS,
+     "width of the interval at which --versus ends (default 5)", NULL},
+    {"budget", 0, "SECONDS", OPTIONS_NUMBER, AT(budget), 0, BUDGET_MAX, OPTIONS_ABOVE, GROUP_CELLS,
+     "time after which --versus ends anyway (default: none)", NULL},
     {"slo", 0, "LEVEL", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "service level that the maximum must keep, for example\nsuccess>=99%,p95<=200ms", parse_slo},
 
@@ -119,7 +125,7 @@ const struct options_table sweep_options_table = {.rows = rows,
 
 enum step sweep_options_read(struct sweep_options *options, int argc, char **argv, int *status)
 {
-    *options = (struct sweep_options){.results = "results", .hook_timeout = 300};
+    *options = (struct sweep_options){.results = "results", .hook_timeout = 300, .precision = 5};
     options->sources = calloc(1, sizeof *options->sources);
     if (!options->sources)
         return step_done(status, options_out_of_memory());
@@ -240,7 +246,7 @@ static const char *parse_list(struct sweep_list *list, const char *value)
                                                                    : options_wrong("%s", error.text);
 }
 
-static enum step sweep_options_check(const struct sweep_options *options)
+static enum step sweep_options_check(struct sweep_options *options)
 {
     struct sweep_variable variables[SWEEP_VARY_MAX + 2] = {{"r", "1"}, {"S", "1"}};
     const char *const commands[] = {options->before, options->after, options->sample};
@@ -249,8 +255,13 @@ static enum step sweep_options_check(const struct sweep_options *options)
     char *text = NULL;
     if (options->tune && !options->before)
         return sweep_options_refuse(options, "--tune requires --before COMMAND, which applies the value");
+    if (options->versus && (options->find_max || options->vary_count > 0 || options->random_order))
+        return sweep_options_refuse(options, "--versus excludes --find-max, --tune, --vary and --order; leave them out");
+    if (!options->versus && (options->budget > 0 || options->precision < 5 || options->precision > 5))
+        return sweep_options_refuse(options, "--precision and --budget require --versus");
+    options->find_max = options->find_max || options->versus;
     if (options->slo.text && !options->find_max)
-        return sweep_options_refuse(options, "--slo requires --find-max or --tune; for existing results use traffic-summary --slo");
+        return sweep_options_refuse(options, "--slo requires --find-max, --tune or --versus; for existing results use traffic-summary --slo");
     if (options->find_max && options->random_order)
         return sweep_options_refuse(options, "--order and --%s exclude each other; leave one out", options->tune ? "tune" : "find-max");
     for (size_t i = 0; i < options->vary_count; i++)

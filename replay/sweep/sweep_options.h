@@ -30,9 +30,11 @@ struct sweep_options {
     double settle, hook_timeout; /* seconds */
     const char *sample;          /* a command; NULL: use /proc; "none": no samples */
     bool resume;
-    bool find_max;  /* or tune */
-    bool tune;      /* vary holds the values of --tune */
-    struct slo slo; /* text NULL: none */
+    bool find_max;            /* or tune */
+    bool tune;                /* vary holds the values of --tune */
+    bool versus;              /* these are the options of one of two servers */
+    double precision, budget; /* of --versus: percent; seconds, 0: no limit */
+    struct slo slo;           /* text NULL: none */
     int verbose;
 
     struct settings replay;            /* of the runs, checked; r, S and seed vary */

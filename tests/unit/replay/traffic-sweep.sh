@@ -300,7 +300,7 @@ sweep --find-max -r 4,8 -S 2 "$model" dc1
 is "--find-max repeats disturbed cells: exit status" "$status" 0 || echo "# $errors"
 like "--find-max repeats disturbed cells: message" "$errors" \
     "^traffic-sweep: $results/dc1_r4_S2.json: disturbed \(timers were late by 50 ms\); playing this cell again$"
-is "--find-max repeats disturbed cells: twice per cell" "$(grep -c 'playing this cell again' <<<"$errors")" 2
+is "--find-max repeats disturbed cells: twice per cell" "$(grep -c 'r4_S2.*timers.*playing this cell again' <<<"$errors")" 2
 is "--find-max repeats disturbed cells: and marks them" \
     "$(grep -l '"spoiled": *"machine"' "$results"/dc1_r4_S2*.json | wc -l)" 2
 before=$(played)
@@ -356,6 +356,64 @@ sweep --tune x=a,b -r 4,8 -S 2 --before 'test {x} = a' "$model" dc1
 is "--tune: a value that cannot be applied ends the sweep: exit status" "$status" 1
 like "--tune: a value that cannot be applied ends the sweep: message" "$errors" '^traffic-sweep: dc1_r[0-9]_S2_x-b: --before: '
 rm "$FAKE/fail"
+
+# Two servers. The fake serves the same for both, unless a file says otherwise.
+fresh
+versus() { sweep --versus -r 4,8 -S 2,4 "$@"; }
+versus "$model" dcA dcB
+is "--versus: exit status" "$status" 0 || echo "# $errors"
+like "--versus: equal servers" "$output" '^no difference: dcB sustains 0\.0% less to 0\.0% more than dcA \(95% interval\)$'
+like "--versus: each server's maximum" "$output" '^  dcA: [0-9.]+/s at r=[48] S=[24] \(mean of 6 runs\)$'
+like "--versus: names the command for more" "$output" "traffic-summary --compare $results/A-dcA $results/B-dcB shows"
+is "--versus: a folder per server" "$(cd "$results" && echo *)" "A-dcA B-dcB"
+before=$(played)
+versus --resume "$model" dcA dcB
+is "--versus --resume: the same comparison" "$(played)" "$before"
+versus --resume "$model" dcA dcC
+is "--versus --resume: another server is played from the start" "$(cd "$results" && echo *)" "A-dcA B-dcB B-dcC"
+fresh
+versus "$model" dc1 dc1
+like "--versus: a server against itself" "$output" '^no difference: dc1 \(B\) sustains 0\.0% less to 0\.0% more than dc1 \(A\) '
+fresh
+printf 'username = other\npassword = Other-Hidden.2\n' >"$work/b.auth"
+printf 'username = admin\npassword = First-Hidden.2\n' >"$work/a.auth"
+chmod 600 "$work"/?.auth
+unset TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
+versus --before "echo A >>$work/hooks" --before "echo B >>$work/hooks" "$model" dcA dcB -- -A "$work/a.auth" -A "$work/b.auth"
+is "--versus with options per server, servers before --: exit status" "$status" 2
+versus --before "echo A >>$work/hooks" --before "echo B >>$work/hooks" -- -A "$work/a.auth" -A "$work/b.auth" "$model" dcA dcB
+is "--versus with options per server: exit status" "$status" 0 || echo "# $errors"
+is "--versus: a command per server" "$(sort -u "$work/hooks" | tr '\n' ' ')" "A B "
+like "--versus: credentials of the first server" "$(cat "$FAKE/secrets")" '^user: "admin%First-Hidden.2"$'
+like "--versus: credentials of the second server" "$(cat "$FAKE/secrets")" '^user: "other%Other-Hidden.2"$'
+export TRAFFIC_REPLAY_USER=admin TRAFFIC_REPLAY_PASSWORD=Kept-Hidden.1
+versus "$model" dcA
+is "--versus with one server: message" "$errors" "traffic-sweep: --versus: two servers are required at the end: MODEL DC1 DC2"
+is "--versus with one server: exit status" "$status" 2
+versus --find-max "$model" dcA dcB
+is "--versus with --find-max: message" "$errors" "traffic-sweep: --versus excludes --find-max, --tune, --vary and --order; leave them out"
+sweep --budget 5 "$model" dcA
+is "--budget without --versus: message" "$errors" "traffic-sweep: --precision and --budget require --versus"
+versus --before a --before b --before c "$model" dcA dcB
+is "--versus with a third command: message" "$errors" \
+    "traffic-sweep: --before: given 3 times; --versus compares two servers, give it at most twice"
+fresh
+echo 0.2 >"$FAKE/sleep"
+versus --budget 1 "$model" dcA dcB
+like "--versus: the budget ends it" "$output" '^no verdict: '
+is "--versus: the budget ends it with success" "$status" 0
+"$program" --results "$results" --sample none --resume --versus -r 4,8 -S 2,4 "$model" dcA dcB >"$work/output" 2>"$work/errors" </dev/null &
+child=$!
+wait_for "$FAKE/playing" 12
+kill -KILL $child
+wait $child 2>/dev/null
+echo 0 >"$FAKE/sleep"
+first=$(find "$results" -name '*.json' ! -name '.*' | head -n 1)
+echo damaged >"$first"
+versus --resume "$model" dcA dcB
+is "--versus after a KILL and with a damaged result: exit status" "$status" 0 || echo "# $errors"
+like "--versus after a KILL and with a damaged result: verdict" "$output" '^no difference: '
+like "--versus after a KILL and with a damaged result: message" "$errors" "$first:.*; playing this cell again$"
 
 # A server that keeps up with the largest load: its limit is elsewhere.
 beyond='the server kept up with the largest load \(100% of planned\): the maximum lies beyond this grid; give larger -r or -S$'
