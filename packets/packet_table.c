@@ -181,6 +181,12 @@ static const struct packet_word leases[] = {
     {.name = "rw", .value = SMB2_LEASE_READ | SMB2_LEASE_WRITE},
     {.name = "rwh", .value = SMB2_LEASE_READ | SMB2_LEASE_WRITE | SMB2_LEASE_HANDLE},
     {.name = NULL}};
+static const struct packet_word dispositions[] = {
+    {.name = "overwrite_if", .value = SMB2_SCRATCH_OVERWRITE_IF},
+    {.name = "create", .value = SMB2_SCRATCH_CREATE},
+    {.name = "open_if", .value = SMB2_SCRATCH_OPEN_IF},
+    {.name = "supersede", .value = SMB2_SCRATCH_SUPERSEDE},
+    {.name = NULL}};
 static const struct packet_rule create_rules[] = {
     {.key = "file", .type = PACKET_WORD, .words = files, .usual = "policy"},
     {.key = "access",
@@ -189,6 +195,11 @@ static const struct packet_rule create_rules[] = {
      .meaning = "access mask, for example 0x120089"},
     {.key = "oplock", .type = PACKET_WORD, .words = oplocks, .usual = "none"},
     {.key = "lease", .type = PACKET_WORD, .words = leases, .usual = "none"},
+    {.key = "disposition",
+     .type = PACKET_WORD,
+     .words = dispositions,
+     .usual = "overwrite_if",
+     .meaning = "of the scratch file"},
     {.key = NULL}};
 static const struct packet_rule read_rules[] = {{.key = "size",
                                                  .type = PACKET_NUMBER,
@@ -204,6 +215,13 @@ static const struct packet_rule write_rules[] = {{.key = "size",
                                                   .usual = "4096",
                                                   .meaning = "bytes"},
                                                  {.key = NULL}};
+static const struct packet_word set_classes[] = {
+    {.name = "basic", .value = SMB2_SET_BASIC},
+    {.name = "allocation", .value = SMB2_SET_ALLOCATION},
+    {.name = "end_of_file", .value = SMB2_SET_END_OF_FILE},
+    {.name = NULL}};
+static const struct packet_rule set_rules[] = {
+    {.key = "class", .type = PACKET_WORD, .words = set_classes, .usual = "basic"}, {.key = NULL}};
 /* The default is FileIdBothDirectoryInformation, which the Windows shell requests. */
 static const struct packet_rule directory_rules[] = {{.key = "class",
                                                       .type = PACKET_NUMBER,
@@ -311,12 +329,15 @@ static const struct packet_row rows[] = {
     OPERATION(smb2, "4", "tree disconnect"),
     OPERATION(smb2, "5", "create", .rules = create_rules),
     OPERATION(smb2, "6", "close"),
+    OPERATION(smb2, "7", "flush", .option = "--smb-share"),
     OPERATION(smb2, "8", "read", .rules = read_rules),
     OPERATION(smb2, "9", "write", .option = "--smb-share", .rules = write_rules),
+    OPERATION(smb2, "10", "lock", .option = "--smb-share"),
     OPERATION(smb2, "11", "ioctl"),
     OPERATION(smb2, "13", "echo"),
     OPERATION(smb2, "14", "query directory", .rules = directory_rules),
     OPERATION(smb2, "16", "query info", .rules = info_rules),
+    OPERATION(smb2, "17", "set info", .option = "--smb-share", .rules = set_rules),
 
     OPERATION(smb, "0x72", "negotiate protocol"),
     SILENT(smb, "*", "SMB1"),

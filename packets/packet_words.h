@@ -46,6 +46,17 @@ enum smb2_oplock {
 };
 enum smb2_lease { SMB2_LEASE_READ = 1, SMB2_LEASE_HANDLE = 2, SMB2_LEASE_WRITE = 4 };
 
+/* smb2:5 disposition of the scratch file (MS-SMB2 2.2.13) */
+enum smb2_scratch_disposition {
+    SMB2_SCRATCH_OVERWRITE_IF, /* the usual one */
+    SMB2_SCRATCH_CREATE,
+    SMB2_SCRATCH_OPEN_IF,
+    SMB2_SCRATCH_SUPERSEDE
+};
+
+/* smb2:17 class (MS-FSCC 2.4) */
+enum smb2_set_class { SMB2_SET_BASIC = 4, SMB2_SET_ALLOCATION = 19, SMB2_SET_END_OF_FILE = 20 };
+
 /* smb2:9: bytes to which a scratch file grows; then it is written from its start. */
 enum { SMB2_SCRATCH_MAX = 16 << 20 };
 

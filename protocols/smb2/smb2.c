@@ -51,7 +51,8 @@ static enum smb2_share substitute_share(const struct conversation *conversation,
                                         enum smb2_share share);
 static void choose_file(struct conversation *conversation, const struct smb2_open_request *request,
                         struct choice *choice);
-static void choose_scratch(struct conversation *conversation, struct choice *choice);
+static void choose_scratch(struct conversation *conversation,
+                           enum smb2_scratch_disposition disposition, struct choice *choice);
 static void choose_shared(struct conversation *conversation, enum smb2_file_class file_class,
                           struct choice *choice);
 static void restrict_shared(struct smb2_create *create);
@@ -267,7 +268,7 @@ static void choose_file(struct conversation *conversation, const struct smb2_ope
         choice->create.access = PIPE_ACCESS;
         snprintf(choice->name, sizeof choice->name, "srvsvc");
     } else if (request->file_class == SMB2_FILE_OTHER && conversation->dc->options.smb_share) {
-        choose_scratch(conversation, choice);
+        choose_scratch(conversation, request->disposition, choice);
     } else {
         choose_shared(conversation, request->file_class, choice);
     }
@@ -285,13 +286,18 @@ static void choose_file(struct conversation *conversation, const struct smb2_ope
 }
 
 /* The conversation's own file, which nobody else opens. Closing it deletes it. */
-static void choose_scratch(struct conversation *conversation, struct choice *choice)
+static void choose_scratch(struct conversation *conversation,
+                           enum smb2_scratch_disposition disposition, struct choice *choice)
 {
+    static const enum smb2_disposition values[] = {[SMB2_SCRATCH_OVERWRITE_IF] = SMB2_OVERWRITE_IF,
+                                                   [SMB2_SCRATCH_CREATE] = SMB2_CREATE_NEW,
+                                                   [SMB2_SCRATCH_OPEN_IF] = SMB2_OPEN_IF,
+                                                   [SMB2_SCRATCH_SUPERSEDE] = SMB2_SUPERSEDE};
     choice->share = SMB2_SHARE_OTHER;
     snprintf(choice->name, sizeof choice->name, "traffic-replay-%s-%08x.tmp",
              conversation->user->name, (uint32_t)conversation->random(conversation->random_state));
     choice->create.access = SCRATCH_ACCESS;
-    choice->create.disposition = SMB2_OVERWRITE_IF;
+    choice->create.disposition = values[disposition];
     choice->create.options = SMB2_NON_DIRECTORY_FILE | SMB2_DELETE_ON_CLOSE;
 }
 

@@ -26,6 +26,7 @@ struct smb2_open {
     bool begun;         /* the listing has begun, or the pipe is bound */
     uint64_t position;  /* offset of the next read or write */
     uint64_t end_of_file;
+    bool locked; /* its first byte, by smb2:10 */
 };
 
 struct smb2_state;
@@ -36,6 +37,7 @@ struct smb2_open_request {
     uint32_t access; /* in addition to the class's usual rights */
     enum smb2_oplock oplock;
     uint32_t lease;
+    enum smb2_scratch_disposition disposition; /* of the scratch file */
 };
 
 /* smb2:0 and smb:0x72: opens a new connection, closing an existing one, and negotiates. */

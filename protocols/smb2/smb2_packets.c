@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "protocols/packet_players.h"
 #include "protocols/smb2/smb2.h"
+#include "protocols/smb2/smb2_change.h"
 
 enum {
     QUERY_OUTPUT = 65536,
@@ -29,6 +30,10 @@ struct tree_details {
 
 struct size_details {
     uint32_t size;
+};
+
+struct set_details {
+    enum smb2_set_class class;
 };
 
 struct class_details {
@@ -63,6 +68,13 @@ static struct outcome smb2_play_read(struct conversation *conversation, const vo
 static struct outcome read_newest(struct conversation *conversation, const void *details);
 static struct outcome smb2_play_write(struct conversation *conversation, const void *details);
 static struct outcome write_scratch(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_flush(struct conversation *conversation, const void *details);
+static struct outcome flush_scratch(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_lock(struct conversation *conversation, const void *details);
+static struct outcome lock_scratch(struct conversation *conversation, const void *details);
+static void fill_set(const struct packet_details *details, void *compiled);
+static struct outcome smb2_play_set_info(struct conversation *conversation, const void *details);
+static struct outcome set_scratch(struct conversation *conversation, const void *details);
 static struct outcome smb2_play_ioctl(struct conversation *conversation, const void *details);
 static struct outcome send_ioctl(struct conversation *conversation, const void *details);
 static struct outcome bind_pipe(struct smb2_open *open, const struct smb2_target *target);
@@ -89,8 +101,10 @@ const struct packet_player packet_players_smb2[] = {
      .play = smb2_play_create,
      PACKET_DETAILS(struct smb2_open_request, fill_create)},
     {.name = "smb2:6", .play = smb2_play_close},
+    {.name = "smb2:7", .play = smb2_play_flush},
     {.name = "smb2:8", .play = smb2_play_read, PACKET_DETAILS(struct size_details, fill_size)},
     {.name = "smb2:9", .play = smb2_play_write, PACKET_DETAILS(struct size_details, fill_size)},
+    {.name = "smb2:10", .play = smb2_play_lock},
     {.name = "smb2:11", .play = smb2_play_ioctl},
     {.name = "smb2:13", .play = smb2_play_echo},
     {.name = "smb2:14",
@@ -99,6 +113,7 @@ const struct packet_player packet_players_smb2[] = {
     {.name = "smb2:16",
      .play = smb2_play_query_info,
      PACKET_DETAILS(struct class_details, fill_info)},
+    {.name = "smb2:17", .play = smb2_play_set_info, PACKET_DETAILS(struct set_details, fill_set)},
     {.name = "smb:0x72", .play = smb2_play_negotiate_from_smb1},
     {.name = NULL},
 };
@@ -185,6 +200,8 @@ static void fill_create(const struct packet_details *details, void *compiled)
     open->access = (uint32_t)packet_details_get(details, "access")->number;
     open->oplock = (enum smb2_oplock)packet_details_get(details, "oplock")->number;
     open->lease = (uint32_t)packet_details_get(details, "lease")->number;
+    open->disposition =
+        (enum smb2_scratch_disposition)packet_details_get(details, "disposition")->number;
     if (open->lease)
         open->oplock = SMB2_OPLOCK_LEASE;
 }
@@ -289,6 +306,74 @@ static struct outcome write_scratch(struct conversation *conversation, const voi
             open->end_of_file = open->position;
     }
     free(bytes);
+    return outcome;
+}
+
+static struct outcome smb2_play_flush(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, flush_scratch, details);
+}
+
+static struct outcome flush_scratch(struct conversation *conversation, const void *details)
+{
+    struct smb2_open *open;
+    struct smb2_target target;
+    (void)details;
+    struct outcome outcome =
+        smb2_need_open(conversation, 1u << SMB2_FILE_OTHER, SMB2_FILE_OTHER, &open, &target);
+    return outcome.kind == OUTCOME_OK ? smb2_flush(&target, open->file_id) : outcome;
+}
+
+static struct outcome smb2_play_lock(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, lock_scratch, details);
+}
+
+/* Locks the first byte of the scratch file, or unlocks it. */
+static struct outcome lock_scratch(struct conversation *conversation, const void *details)
+{
+    struct smb2_open *open;
+    struct smb2_target target;
+    (void)details;
+    struct outcome outcome =
+        smb2_need_open(conversation, 1u << SMB2_FILE_OTHER, SMB2_FILE_OTHER, &open, &target);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    uint32_t flags =
+        open->locked ? SMB2_LOCK_UNLOCK : SMB2_LOCK_EXCLUSIVE | SMB2_LOCK_FAIL_IMMEDIATELY;
+    outcome = smb2_lock(&target, open->file_id, 0, 1, flags);
+    open->locked ^= outcome.kind == OUTCOME_OK;
+    return outcome;
+}
+
+static void fill_set(const struct packet_details *details, void *compiled)
+{
+    struct set_details *set = compiled;
+    set->class = (enum smb2_set_class)packet_details_get(details, "class")->number;
+}
+
+static struct outcome smb2_play_set_info(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, set_scratch, details);
+}
+
+/* The scratch file keeps its size and its name. */
+static struct outcome set_scratch(struct conversation *conversation, const void *details)
+{
+    struct smb2_open *open;
+    struct smb2_target target;
+    struct outcome outcome =
+        smb2_need_open(conversation, 1u << SMB2_FILE_OTHER, SMB2_FILE_OTHER, &open, &target);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    switch (((const struct set_details *)details)->class) {
+    case SMB2_SET_BASIC:
+        return smb2_set_basic(&target, open->file_id);
+    case SMB2_SET_ALLOCATION:
+        return smb2_set_size(&target, open->file_id, SMB2_INFO_ALLOCATION, open->end_of_file);
+    case SMB2_SET_END_OF_FILE:
+        return smb2_set_size(&target, open->file_id, SMB2_INFO_END_OF_FILE, open->end_of_file);
+    }
     return outcome;
 }
 

@@ -90,6 +90,34 @@ is "pace" "$(number 'd["pace"]')" reply
 like "... and in the report" "$output" '^Pace: +reply \(closed loop'
 is "the share is as before" "$(in_share)" "$share/theirs"
 
+cat >"$work/scratch.yaml" <<'MODEL'
+version: 3
+packet_rate: 40
+history: 1
+chain:
+  "-": {"smb2:5": 10}
+  "smb2:5": {"smb2:9": 10}
+  "smb2:9": {"smb2:7": 10}
+  "smb2:7": {"smb2:10": 10}
+  "smb2:10": {"smb2:17": 10}
+  "smb2:17": {"smb2:17": 20, "smb2:6": 10}
+  "smb2:6": {"wait:0": 10}
+  "wait:0": {"-": 10}
+details:
+  "smb2:5":
+    - {count: 1, file: other, disposition: create}
+    - {count: 1, file: other, disposition: open_if}
+    - {count: 1, file: other, disposition: supersede}
+    - {count: 1, file: other}
+  "smb2:17":
+    - {count: 1, class: basic}
+    - {count: 1, class: allocation}
+    - {count: 1, class: end_of_file}
+MODEL
+play -D 3 --warmup 1 "$work/scratch.yaml"
+is "flush, lock and set info of a model: exit status" "$status" 0 || echo "# $errors"
+is "... none fails" "$(number 'd["done_ok"] > 0, d["done_failed"]')" "(True, 0)"
+
 sed 's/NT_STATUS_OK$/NT_STATUS_ACCESS_DENIED/' "$work/all.load" >"$work/wrong.load"
 play --passes 1 "$work/wrong.load"
 is "wrong expectations: exit status" "$status" 0

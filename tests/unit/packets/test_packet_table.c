@@ -36,7 +36,7 @@ static const struct list {
     {"kerberos", PACKET_SILENT, {"11", "13", "14", "15", "30"}},
     {"smb2",
      PACKET_OPERATION,
-     {"0", "1", "2", "3", "4", "5", "6", "8", "9", "11", "13", "14", "16"}},
+     {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "13", "14", "16", "17"}},
     {"nbench",
      PACKET_OPERATION,
      {"NTCreateX", "Close", "ReadX", "WriteX", "Flush", "LockX", "UnlockX",
@@ -268,7 +268,7 @@ static void list_packets(const struct dc_options *options, bool allowed, char *t
     }
 }
 
-static void two_packets_need_an_option(void **state)
+static void some_packets_need_an_option(void **state)
 {
     (void)state;
     static const struct {
@@ -276,8 +276,8 @@ static void two_packets_need_an_option(void **state)
         const char *unavailable;
     } cases[] = {{{.smb_share = "scratch", .allow_replication = true}, ""},
                  {{.smb_share = "scratch"}, " drsuapi:3"},
-                 {{.allow_replication = true}, " smb2:9"},
-                 {{.smb_share = NULL}, " smb2:9 drsuapi:3"}};
+                 {{.allow_replication = true}, " smb2:7 smb2:9 smb2:10 smb2:17"},
+                 {{.smb_share = NULL}, " smb2:7 smb2:9 smb2:10 smb2:17 drsuapi:3"}};
     char text[4096];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         list_packets(&cases[i].options, false, text, sizeof text);
@@ -300,7 +300,7 @@ static void any_ldap_server_has_ldap_alone(void **state)
 static void others_have_none(void **state)
 {
     (void)state;
-    static const char *const packets[][2] = {{"smb2", "7"},    {"smb2", "10"}, {"foo", "3"},
+    static const char *const packets[][2] = {{"smb2", "12"},   {"smb2", "15"}, {"foo", "3"},
                                              {"lsarpc", "99"}, {"epm", ""},    {"dns", "*"}};
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
         assert_null(packet_row_find(packets[i][0], packets[i][1]));
@@ -372,7 +372,7 @@ int main(void)
         cmocka_unit_test(rules_allow_their_usual_values),
         cmocka_unit_test(columns_have_their_fields),
         cmocka_unit_test(forms_without_fields_compile),
-        cmocka_unit_test(two_packets_need_an_option),
+        cmocka_unit_test(some_packets_need_an_option),
         cmocka_unit_test(any_ldap_server_has_ldap_alone),
         cmocka_unit_test(others_have_none),
         cmocka_unit_test(numbers_and_types),

@@ -142,6 +142,17 @@ static const struct {
     {SMB2_WRITE, "9", "size", "5",
      "310070000500000000000000000000000102030405060708090a0b0c0d0e0f10000000000000000000000000"
      "000000000000000000"},
+    {SMB2_FLUSH, "7", NULL, NULL, "18000000000000000102030405060708090a0b0c0d0e0f10"},
+    {SMB2_LOCK, "10", NULL, NULL,
+     "30000100000000000102030405060708090a0b0c0d0e0f1000000000000000000100000000000000"
+     "1200000000000000"},
+    {SMB2_SET_INFO, "17", NULL, NULL,
+     "210001042800000060000000000000000102030405060708090a0b0c0d0e0f10"
+     "00000000000000000000000000000000000000000000000000000000000000000000000000000000"},
+    {SMB2_SET_INFO, "17", "class", "allocation",
+     "210001130800000060000000000000000102030405060708090a0b0c0d0e0f10b80b000000000000"},
+    {SMB2_SET_INFO, "17", "class", "end_of_file",
+     "210001140800000060000000000000000102030405060708090a0b0c0d0e0f10b80b000000000000"},
     {SMB2_IOCTL, "11", NULL, NULL,
      "3900000094010600ffffffffffffffffffffffffffffffff780000001c000000000000000000000000000000"
      "00000100010000000000000004005c0074006500730074005c0073007900730076006f006c000000"},
@@ -178,6 +189,21 @@ static void requests_as_bytes(void **state)
         }
         free(server);
     }
+}
+
+static void a_lock_is_taken_back_by_the_next(void **state)
+{
+    (void)state;
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
+    static const uint32_t flags[] = {0x12, 4, 0x12};
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok_for("lock", smb2_client_play(&client, "10"));
+        assert_int_equal(le_get32(server->last_request[SMB2_LOCK] + 64 + 40), flags[i]);
+    }
+    assert_int_equal(server->requests[SMB2_CREATE], 1);
+    smb2_both_end(&client, server);
 }
 
 /* --smb-dialect: no contexts without 3.1.1, and no dialect that was not offered. */
@@ -509,6 +535,7 @@ int main(void)
         cmocka_unit_test(both_sessions_on_one_connection),
         cmocka_unit_test(requests_as_bytes),
         cmocka_unit_test(only_dialects_up_to_the_highest_wanted_are_offered),
+        cmocka_unit_test(a_lock_is_taken_back_by_the_next),
         cmocka_unit_test(signing_can_be_required_by_the_client),
         cmocka_unit_test(bytes_and_requests_are_counted_per_packet),
         cmocka_unit_test(headers_of_requests),

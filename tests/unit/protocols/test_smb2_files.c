@@ -324,7 +324,7 @@ static void writing_needs_a_share(void **state)
     options.smb_share = "scratch";
     assert_true(packet_is_available(write, &options));
     assert_int_equal(packet_row_find("smb", "0x73")->kind, PACKET_SILENT);
-    assert_null(packet_row_find("smb2", "7"));
+    assert_null(packet_row_find("smb2", "12"));
 }
 
 int main(void)
