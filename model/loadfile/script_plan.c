@@ -86,12 +86,14 @@ static bool begin_pass(const struct script_plan *plan, struct script_cursor *cur
 static void direct(const struct script_plan *plan, struct script_cursor *cursor,
                    const struct script_step *step)
 {
-    const struct script_loop *loop = &plan->script->loops[step->size];
     cursor->next++;
     if (step->op == SCRIPT_SLEEP) {
         cursor->pause += (int64_t)step->offset;
         cursor->base += (double)step->offset / 1e9 / plan->replay_rate;
-    } else if (step->op == SCRIPT_LOOP) {
+        return;
+    }
+    const struct script_loop *loop = &plan->script->loops[step->size];
+    if (step->op == SCRIPT_LOOP) {
         cursor->loops[step->slot] = (uint32_t)loop->count;
         if (!plan->loop_plays[step->size])
             cursor->next = loop->end + 1;
