@@ -298,6 +298,7 @@ enum step sweep_run_cell(struct sweep *sweep, const struct sweep_cell *cell)
         step = read_metrics(sweep, &files);
     if (step == STEP_NEXT) {
         sweep->measured = true;
+        sweep->progress.total += sweep->disturbed; /* a search plays it again */
         sweep_corners_note(&sweep->corners, cell, sweep->metrics);
         sweep->empty += !(sweep->metrics[METRIC_OK] > 0);
         sweep_progress_end(&sweep->progress, name, sweep->metrics[METRIC_OK], !found);

@@ -154,7 +154,8 @@ static void print_found(struct sweep *sweep, struct search *search,
     size_t cell;
     double rate;
     if (maximum->cell == SEARCH_NONE) {
-        printf("none of %zu played cells keeps %s; the least loaded one: ", search->played, level);
+        printf("none of %zu played cells %s%s; the least loaded one: ", search->played,
+               level ? "keeps " : "had a success", level ? level : "");
         print_place(sweep, search, maximum->least,
                     search->cells[maximum->least].sum / search->cells[maximum->least].runs);
         putchar('\n');

@@ -94,7 +94,8 @@ static void print_verdict(const struct sweep *sweep, const struct tune *tune)
     const struct tune_value *best = &tune->values[tune->ranking[0]];
     const char *level = options->slo.text;
     if (isnan(best->rate)) {
-        printf("no value keeps %s in any cell that was played\n", level ? level : "the level");
+        printf("no value %s%s in any cell that was played\n", level ? "keeps " : "had a success",
+               level ? level : "");
         return;
     }
     fputs("best: ", stdout);
@@ -144,7 +145,7 @@ static void print_ranking(const struct sweep *sweep, const struct tune *tune)
             printf("%12.3f  %9.3f to %9.3f  %4zu  %-14s  ", value->rate, value->low, value->high,
                    value->search.runs, at);
         print_value(sweep, tune->ranking[place]);
-        if (value->dropped)
+        if (value->dropped && place > 1) /* the second one stayed to the end */
             printf(" (dropped in round %u)", value->dropped);
         putchar('\n');
         cells += value->search.played;

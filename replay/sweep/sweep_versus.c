@@ -292,8 +292,9 @@ static enum step race_step(struct versus *versus, size_t number, size_t candidat
         ++*disturbed;
         return step;
     }
-    bool missed = sweep->options->slo.count > 0 &&
-                  slo_judge(&sweep->options->slo, sweep->metrics) != SLO_KEPT;
+    bool missed = !(sweep->metrics[METRIC_OK] > 0) ||
+                  (sweep->options->slo.count > 0 &&
+                   slo_judge(&sweep->options->slo, sweep->metrics) != SLO_KEPT);
     if (candidate == versus->common) {
         side->p95[block] = sweep->metrics[METRIC_P95];
         side->cpu[block] = sweep->cpu_per_operation;
@@ -313,8 +314,9 @@ static void print_versus(struct versus *versus, enum step step)
     if (step == STEP_DONE)
         puts("So far, without the cells that were not played:");
     if (versus->race.candidates == 0 && step == STEP_NEXT && !versus->timed_out) {
-        printf("neither server keeps %s in any cell that was played\n",
-               versus->sides[0].options.slo.text);
+        const char *level = versus->sides[0].options.slo.text;
+        printf("neither server %s%s in any cell that was played\n",
+               level ? "keeps " : "had a success", level ? level : "");
         return;
     }
     if (versus->race.candidates == 0) {
@@ -339,12 +341,14 @@ static void print_difference(const struct versus *versus, const struct race_verd
     const char *level = versus->sides[0].options.slo.text;
     double low = verdict->low, high = verdict->high;
     if (verdict->best[0] == SIZE_MAX && verdict->best[1] == SIZE_MAX) {
-        puts(verdict->blocks == 0 ? "no verdict: no complete comparison was played"
-                                  : "neither server keeps the level in the cells compared");
+        puts(verdict->blocks == 0
+                 ? "no verdict: no complete comparison was played"
+                 : "neither server served anything that counts in the cells compared");
         return;
     }
     if (verdict->best[0] == SIZE_MAX || verdict->best[1] == SIZE_MAX) {
-        printf("only %s keeps %s\n", verdict->best[0] == SIZE_MAX ? b : a, level ? level : "up");
+        printf("only %s %s%s\n", verdict->best[0] == SIZE_MAX ? b : a,
+               level ? "keeps " : "had successes", level ? level : "");
         return;
     }
     if (isnan(low))

@@ -365,8 +365,10 @@ int search_add(struct search *search, size_t cell, const struct search_run *run)
         surface_skip(search->surface);
         return 0;
     }
-    if (note_order(search, cell, run->missed) < 0 ||
-        surface_add(search->surface, cell, run->rate) < 0)
+    /* Without a success, there is no rate. */
+    bool missed = run->missed || run->rate <= 0;
+    search->has_level = search->has_level || missed;
+    if (note_order(search, cell, missed) < 0 || surface_add(search->surface, cell, run->rate) < 0)
         return -ENOMEM;
     own->min = own->runs == 0 ? run->rate : fmin(own->min, run->rate);
     own->max = own->runs == 0 ? run->rate : fmax(own->max, run->rate);
@@ -374,7 +376,7 @@ int search_add(struct search *search, size_t cell, const struct search_run *run)
     search->played += own->runs == 0;
     search->since_reference = cell == search->reference ? 0 : search->since_reference + 1;
     own->runs++;
-    own->kept += !run->missed;
+    own->kept += !missed;
     return 0;
 }
 

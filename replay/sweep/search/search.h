@@ -40,7 +40,7 @@ enum { SEARCH_NONE = SIZE_MAX };
 
 struct search_run {
     double rate;    /* successful operations per second */
-    bool missed;    /* missed the service level */
+    bool missed;    /* missed the service level; a rate of 0 always does */
     bool disturbed; /* the figures are the machine's, not the server's: the run does not count */
 };
 

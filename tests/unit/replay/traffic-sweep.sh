@@ -415,6 +415,28 @@ is "--versus after a KILL and with a damaged result: exit status" "$status" 0 ||
 like "--versus after a KILL and with a damaged result: verdict" "$output" '^no difference: '
 like "--versus after a KILL and with a damaged result: message" "$errors" "$first:.*; playing this cell again$"
 
+# Servers that serve nothing.
+fresh
+python3 -c 'import json, sys
+cell = json.load(open(sys.argv[1]))
+for packet in cell["packets"]:
+    packet.update(failed=packet["count"], causes={"refused": packet["count"]} if packet["count"] else {})
+for second in cell["seconds"]:
+    second.update(ok=0, failed=second["ok"])
+fields = {"ok": 0, "failed": 4, "done_ok": 0, "done_failed": 4, "packets": cell["packets"], "seconds": cell["seconds"]}
+for name in sys.argv[2:]:
+    json.dump(fields, open(name, "w"))' "$FAKE/cell.json" "$FAKE/r1_S1" "$FAKE/r2_S1"
+sweep --versus -r 1,2 "$model" dcA dcB
+is "--versus of servers that serve nothing: verdict" "$output" "neither server had a success in any cell that was played"
+is "--versus of servers that serve nothing: exit status" "$status" 1
+fresh
+sweep --tune x=1:3 --before true -r 1,2 "$model" dc1
+like "--tune of a server that serves nothing" "$output" '^no value had a success in any cell that was played$'
+fresh
+sweep --find-max -r 1,2 "$model" dc1
+like "--find-max on a server that serves nothing" "$output" '^none of [12] played cells had a success; the least loaded one: 0\.000/s at r=1 S=1'
+rm "$FAKE/r1_S1" "$FAKE/r2_S1"
+
 # A server that keeps up with the largest load: its limit is elsewhere.
 beyond='the server kept up with the largest load \(100% of planned\): the maximum lies beyond this grid; give larger -r or -S$'
 fresh
