@@ -26,19 +26,11 @@
 #include "protocols/ldap/ldap_search.h"
 #include "protocols/tls.h"
 #include "replay/engine/loop.h"
+#include "tests/lib/servers/ldap_leaks.h"
 #include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/test_random.h"
 
 static const int64_t TIMEOUT = 10000000000;
-
-/* libldap 2.5 never frees a request whose answer has the right message id and a malformed body. The
- * leak checker cannot unwind its frames, so this test ignores all leaks in liblber; the other tests
- * of LDAP have none. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:liblber-2.5.so";
-}
 
 struct client {
     struct dc *dc;

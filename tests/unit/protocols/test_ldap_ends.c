@@ -16,6 +16,7 @@
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_connection_private.h"
 #include "protocols/ldap/ldap_search.h"
+#include "tests/lib/servers/ldap_leaks.h"
 #include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/test_random.h"
 

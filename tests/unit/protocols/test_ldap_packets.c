@@ -23,6 +23,7 @@
 #include "protocols/ldap/ldap_private.h"
 #include "protocols/stream.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/servers/ldap_leaks.h"
 #include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/test_random.h"
 

@@ -124,7 +124,6 @@ static void begin(struct fixture *fixture)
     fixture->dc->netbios_domain = strdup("Domain");
     fixture->dc->dns_domain = strdup("domain.test");
     fixture->dc->dns_name = strdup("server.domain.test");
-    fixture->dc->rpc_ports = rpc_ports_new();
     fixture->machine = (struct account){
         .name = machine, .password = password, .machine = true, .has_nt_hash = true};
     assert_int_equal(ntlmssp_nt_hash(password, fixture->machine.nt_hash), 0);
