@@ -97,6 +97,8 @@ static int of_result(struct reading *reading, const struct result *result)
     reading->unsent = result->not_sent + result->dropped;
     reading->busy = result->busy;
     reading->timer_p99 = result->timer_p99;
+    snprintf(reading->pace, sizeof reading->pace, "%s", result->pace);
+    text_clean(reading->pace);
     metrics[METRIC_ACHIEVED] = reading_achieved(reading);
     reading->instance = result->instance;
     reading->start = result->start;
@@ -104,8 +106,6 @@ static int of_result(struct reading *reading, const struct result *result)
     reading->interrupted = result->interrupted || result->stopped_on_error;
     reading->server_cpu = server_cpu(result);
     snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
-    snprintf(reading->pace, sizeof reading->pace, "%s", result->pace);
-    text_clean(reading->pace);
     return taken;
 }
 
@@ -195,7 +195,7 @@ static int of_text(struct reading *reading, const struct text_report *report)
     metrics[METRIC_P95] = report->response_p95;
     metrics[METRIC_P99] = report->response_p99;
     metrics[METRIC_SUCCESS_RATE] = reading_success_rate(report->ok, report->failed);
-    metrics[METRIC_ACHIEVED] = report->achieved;
+    metrics[METRIC_ACHIEVED] = strcmp(report->pace, "reply") == 0 ? NAN : report->achieved;
     metrics[METRIC_BYTES] = report->data;
     metrics[METRIC_READ_BYTES] = report->read;
     metrics[METRIC_WRITTEN_BYTES] = report->written;
@@ -229,6 +229,8 @@ double reading_success_rate(uint64_t ok, uint64_t failed)
 
 double reading_achieved(const struct reading *reading)
 {
+    if (strcmp(reading->pace, "reply") == 0) /* a closed loop plans only what it sends */
+        return NAN;
     return reading->planned ? 100.0 * (double)reading->ended / (double)reading->planned : NAN;
 }
 

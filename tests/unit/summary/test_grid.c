@@ -217,10 +217,19 @@ static void runs_of_different_pace_are_refused_in_one_grid(void **state)
              "%s (pace 5 MB/s) and %s (pace reply) do not belong in one grid; give one of them",
              readings.items[0].path, readings.items[2].path);
     assert_string_equal(error.text, wanted);
+    assert_true(readings.items[0].metrics[METRIC_ACHIEVED] == 100);
+    assert_true(readings.items[1].metrics[METRIC_ACHIEVED] == 100);
+    assert_true(isnan(readings.items[2].metrics[METRIC_ACHIEVED]));
     readings.count = 2;
     first = NULL;
     assert_int_equal(readings_check_pace(&readings, &first, &error), 0);
     readings.count = 3;
+    readings_clear(&readings);
+    results_data.pace = "reply";
+    results_write_json(&run, results_path("c.txt"));
+    results_data.pace = NULL;
+    readings = results_read_folder();
+    assert_true(isnan(readings.items[2].metrics[METRIC_ACHIEVED]));
     readings_clear(&readings);
 }
 
