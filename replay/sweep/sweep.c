@@ -45,6 +45,8 @@ int sweep_run(struct sweep_options *options)
 {
     struct sweep sweep;
     sweep_init(&sweep, options);
+    if (options->dry_run)
+        return sweep_dry_run(&sweep);
     enum step step = sweep_open(&sweep, NULL);
     if (step == STEP_NEXT)
         step = options->tune       ? sweep_tune(&sweep)
@@ -53,6 +55,23 @@ int sweep_run(struct sweep_options *options)
     int status = sweep_finish(&sweep, step);
     sweep_close(&sweep);
     return status;
+}
+
+int sweep_dry_run(struct sweep *sweep)
+{
+    const struct sweep_options *options = sweep->options;
+    char time[32];
+    if (read_model(sweep) == STEP_DONE)
+        return sweep->status;
+    const struct settings *replay = &options->replay;
+    double each = options->settle + replay->warmup + replay->duration;
+    size_t cells = options->r.count * options->S.count * sweep_combinations(options);
+    size_t runs = sweep_most_runs(options);
+    printf("%s%zu runs of %zu cells%s, %s in total: %.12g s each, and the time for start-up%s\n",
+           options->find_max ? "at most " : "", runs, cells, options->versus ? " per server" : "",
+           sweep_progress_time((double)runs * each, time), each,
+           options->before || options->after ? " and commands" : "");
+    return program_flush_output() < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 void sweep_init(struct sweep *sweep, struct sweep_options *options)

@@ -10,6 +10,9 @@ static const double steal_limit = 0.05; /* share of the processors' time */
 static const double late_limit = 0.010; /* seconds; as in the report of a run */
 static const double busy_limit = 0.95;  /* share of a worker's time */
 
+/* In a shorter time, a single tick would be a large share. */
+enum { LEAST_TICKS = 100 };
+
 static double lag_p99(const struct result *result);
 
 void sweep_stolen_read(struct sweep_stolen *stolen)
@@ -46,7 +49,7 @@ bool sweep_disturbed_between(const struct result *result, const struct sweep_sto
     double all = after->all > before->all ? (double)(after->all - before->all) : 0;
     double steal =
         all > 0 && after->stolen > before->stolen ? (double)(after->stolen - before->stolen) : 0;
-    if (steal > steal_limit * all)
+    if (all >= LEAST_TICKS && steal > steal_limit * all)
         snprintf(why, SWEEP_DISTURBED_SIZE, "steal time %.0f%%", 100 * steal / all);
     else if (result->timer_p99 >= late_limit)
         snprintf(why, SWEEP_DISTURBED_SIZE, "timers were late by %.0f ms",

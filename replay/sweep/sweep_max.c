@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "replay/sweep/search/race.h"
 #include "replay/sweep/search/search.h"
+#include "replay/sweep/search/tune.h"
 #include "replay/sweep/sweep_private.h"
 
 enum { USUAL_REPEATS = 3, PLACES = 3 };
@@ -72,6 +74,24 @@ static enum step search_combination(struct sweep *sweep, size_t number)
         sweep_corners_print(&sweep->corners, number, stdout);
     search_clear(&search);
     return step;
+}
+
+size_t sweep_most_runs(const struct sweep_options *options)
+{
+    size_t combinations = sweep_combinations(options);
+    const struct search search = {.rows = options->r.count,
+                                  .columns = options->S.count,
+                                  .repeats =
+                                      options->repeat ? (unsigned)options->repeat : USUAL_REPEATS};
+    struct tune_value value = {.search = search};
+    const struct tune tune = {.count = combinations, .values = &value};
+    if (options->versus)
+        return 2 * (search_run_budget(&search) + RACE_CANDIDATES * RACE_BLOCKS_MAX);
+    if (options->tune)
+        return tune_run_budget(&tune);
+    if (options->find_max)
+        return combinations * search_run_budget(&search);
+    return combinations * search.rows * search.columns * (options->repeat ? options->repeat : 1);
 }
 
 int sweep_search_init(const struct sweep_options *options, struct search *search)

@@ -101,6 +101,8 @@ static const struct options_row rows[] = {
     {"resume", 0, NULL, OPTIONS_FLAG, AT(resume), 0, 0, OPTIONS_COMMAND_LINE, GROUP_RESULTS,
      "continue: play the cells without a result in FOLDER", NULL},
 
+    {"dry-run", 0, NULL, OPTIONS_FLAG, AT(dry_run), 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
+     "print how many runs are played at most, and how long that takes", NULL},
     {"file", 'f', "FILE", OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "read a sweep file (YAML)", parse_file},
     {"verbose", 'v', NULL, OPTIONS_COUNTER, AT(verbose), 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,

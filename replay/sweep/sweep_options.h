@@ -29,7 +29,7 @@ struct sweep_options {
     const char *before, *after;  /* commands; NULL: none */
     double settle, hook_timeout; /* seconds */
     const char *sample;          /* a command; NULL: use /proc; "none": no samples */
-    bool resume;
+    bool resume, dry_run;
     bool find_max;            /* or tune */
     bool tune;                /* vary holds the values of --tune */
     bool versus;              /* these are the options of one of two servers */

@@ -45,6 +45,9 @@ struct sweep {
 void sweep_init(struct sweep *sweep, struct sweep_options *options);
 enum step sweep_open(struct sweep *sweep, struct sweep *first);
 void sweep_close(struct sweep *sweep);
+/* --dry-run: prints the largest number of runs and how long they take. Contacts nobody and writes
+ * no file. Returns the exit status. */
+int sweep_dry_run(struct sweep *sweep);
 /* Reports how the sweep ended; returns the exit status. */
 int sweep_finish(struct sweep *sweep, enum step step);
 
@@ -65,6 +68,8 @@ enum step sweep_find_max(struct sweep *sweep);
 /* Sorts the lists of values, which a search expects to rise, and sets the usual number of repeats.
  */
 void sweep_search_prepare(struct sweep_options *options);
+/* The largest number of runs of a sweep or a search, without repeats of disturbed runs. */
+size_t sweep_most_runs(const struct sweep_options *options);
 /* Begins a search over the grid of the options. 0 or -ENOMEM. */
 int sweep_search_init(const struct sweep_options *options, struct search *search);
 /* Plays the cell that a search named, with the varied values of *cell, and gives the search its

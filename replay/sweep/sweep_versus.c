@@ -72,9 +72,11 @@ int sweep_versus_run(int argc, char **argv)
     if (!versus)
         return options_out_of_memory();
     enum step step = read_sides(versus, argc, argv, &status);
-    if (step == STEP_NEXT) {
-        for (int i = 0; i < SWEEP_SIDES; i++)
-            sweep_init(&versus->sides[i].sweep, &versus->sides[i].options);
+    for (int i = 0; step == STEP_NEXT && i < SWEEP_SIDES; i++)
+        sweep_init(&versus->sides[i].sweep, &versus->sides[i].options);
+    if (step == STEP_NEXT && versus->sides[0].options.dry_run) {
+        status = sweep_dry_run(&versus->sides[0].sweep);
+    } else if (step == STEP_NEXT) {
         step = open_sides(versus);
         if (step == STEP_NEXT)
             step = search_sides(versus);

@@ -357,6 +357,8 @@ static void steal_time_late_timers_and_a_slow_generator_disturb_a_run(void **sta
     assert_true(sweep_stolen_parse("cpu  150 0 150 890 0 0 0 30 0 0\n", &after));
     assert_true(sweep_disturbed_between(&result, &before, &after, why));
     assert_string_equal(why, "steal time 10%");
+    assert_true(sweep_stolen_parse("cpu  100 0 100 860 0 0 0 40 0 0\n", &after));
+    assert_false(sweep_disturbed_between(&result, &before, &after, why)); /* 0.9 s */
     result.timer_p99 = 0.025;
     assert_true(sweep_disturbed_between(&result, &before, &before, why));
     assert_string_equal(why, "timers were late by 25 ms");

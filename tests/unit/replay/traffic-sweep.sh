@@ -415,6 +415,21 @@ is "--versus after a KILL and with a damaged result: exit status" "$status" 0 ||
 like "--versus after a KILL and with a damaged result: verdict" "$output" '^no difference: '
 like "--versus after a KILL and with a damaged result: message" "$errors" "$first:.*; playing this cell again$"
 
+# --dry-run plays nothing and writes nothing.
+fresh
+sweep --dry-run -r 1:3 -S 1,2 --repeat 2 --settle 1 "$model" dc1 -- -D 10 --warmup 4
+is "--dry-run of a grid" "$output" "12 runs of 6 cells, 3:00 in total: 15 s each, and the time for start-up"
+is "--dry-run: exit status" "$status" 0
+sweep --dry-run --find-max -r 1:21 -S 1:8 "$model" dc1 -- -D 10 --warmup 0
+is "--dry-run of a search" "$output" "at most 84 runs of 168 cells, 14:00 in total: 10 s each, and the time for start-up"
+sweep --dry-run --tune x=1:4 --before true -r 1:6 -S 1:4 "$model" dc1 -- -D 10 --warmup 0
+like "--dry-run of --tune" "$output" '^at most [0-9]+ runs of 96 cells, [0-9:]+ in total: 10 s each, and the time for start-up and commands$'
+sweep --dry-run --versus -r 1 "$model" dcA dcB -- -D 10 --warmup 0
+is "--dry-run of --versus with servers before --: exit status" "$status" 2
+sweep --dry-run --versus -r 1 -- -D 10 --warmup 0 "$model" dcA dcB
+is "--dry-run of --versus" "$output" "at most 366 runs of 1 cells per server, 1:01:00 in total: 10 s each, and the time for start-up"
+is "--dry-run: nothing is played or written" "$(played) $(ls -d "$results" 2>/dev/null)" " "
+
 # Servers that serve nothing.
 fresh
 python3 -c 'import json, sys
