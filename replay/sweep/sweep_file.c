@@ -79,7 +79,7 @@ static enum step sweep_file_read_document(struct reader *reader, const char *tex
 static enum step sweep_file_expected(const struct reader *reader, const struct yaml_node *node,
                                      const char *key, const char *what)
 {
-    char found[80], text[200];
+    char found[80], text[ERROR_SIZE + sizeof found];
     snprintf(text, sizeof text, "expected %s, found %s", what,
              yaml_node_describe(node, found, sizeof found));
     return sweep_file_refuse(reader, node, key, text);

@@ -204,8 +204,8 @@ static const struct {
      "--before: unknown variable {y}: expected {r}, {S}, {x}, or {{y} for a literal brace"},
     {"--after {prefork}" LOGON,
      "--after: unknown variable {prefork}: expected {r}, {S}, or {{prefork} for a literal brace"},
-    {"--slo success>=99%" LOGON,
-     "--slo requires --find-max; for existing results use traffic-summary --slo"},
+    {"--slo success>=99%" LOGON, "--slo requires --find-max, --tune or --versus; for existing "
+                                 "results use traffic-summary --slo"},
     {"--find-max --slo p96<=1s" LOGON,
      "--slo: p96<=1s: expected success, ok, failed, achieved, nominal, planned, planned-rate, "
      "MB/s, read-MB/s, write-MB/s, iops, mean, p50, p95 or p99, then "
@@ -375,7 +375,8 @@ static const struct {
      ":2:1: expected YAML: did not find expected node content, while parsing a flow node"},
     {"colour: 2\n",
      ":1:1: expected one of the keys model, dc, options, replay-rate, scale-traffic, vary, repeat, "
-     "order, find-max, slo, before, after, hook-timeout, settle, sample, results, found 'colour'"},
+     "order, find-max, tune, precision, budget, slo, before, after, hook-timeout, settle, sample, "
+     "results, found 'colour'"},
     {"repeat: 2\nresume: true\n", ":2:1: resume: allowed only on the command line"},
     {"replay-rate: 4x\n", ":1:14: replay-rate: \"4x\" is not a number"},
     {"replay-rate: [4, 5x]\n", ":1:14: replay-rate: \"5x\" is not a number"},
