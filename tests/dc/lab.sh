@@ -44,6 +44,13 @@ mkdir -p "$TMPDIR/foreign/x"
 run lab/dc --dir "$TMPDIR/foreign" start
 like "a folder that is not ours" "$errors" 'was not created by lab/dc'
 holds "it is left alone" rmdir "$TMPDIR/foreign/x" "$TMPDIR/foreign"
+# An earlier lab/dc kept only the address; its DCs are called DC1.
+mkdir "$TMPDIR/earlier" && echo $own_net.1.9 >"$TMPDIR/earlier/made"
+run lab/dc --dir "$TMPDIR/earlier" status --netbios-name dc1
+like "a folder of an earlier version, and its name" "$output" "^stopped: dc1.samdom.example.com at $own_net.1.9, "
+run lab/dc --dir "$TMPDIR/earlier" status --netbios-name dc2
+like "a folder of an earlier version, and another name" "$errors" 'created with --netbios-name DC1 and stays so'
+rm -rf "$TMPDIR/earlier"
 mkdir -m 700 "$TMPDIR/closed"
 run lab/dc --dir "$TMPDIR/closed/dc" start
 like "a folder that users cannot pass" "$errors" "mode 700"
