@@ -48,9 +48,9 @@ void metric_text(char *out, enum metric metric, double value);
 /* The metric of this name; METRICS: there is none. */
 enum metric metric_find(const char *name);
 
-/* Whether a server kept up with a load: at least 98% of the planned operations ended, and no more
- * of them failed than with other loads, of which best_success is the largest success rate. All are
- * percent. false for NaN: unknown. */
+/* Whether a server kept up with a load: at least 98% of the planned operations ended, at least 90%
+ * succeeded, and no more failed than with other loads, of which best_success is the largest success
+ * rate. All are percent. false for NaN: unknown. */
 bool reading_kept_up(double achieved, double success, double best_success);
 
 enum reading_form {

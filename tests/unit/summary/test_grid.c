@@ -593,6 +593,16 @@ static void a_maximum_at_the_edge_that_was_kept_up_with_lies_beyond_the_grid(voi
     assert_false(maximum_is_beyond());
 }
 
+static void a_lone_cell_with_many_failures_was_not_kept_up_with(void **state)
+{
+    (void)state;
+    /* There is no other cell to compare with: 8% of the operations failed, then 25%. */
+    results_write_json(&(struct results_run){1, 1, 1, 920, 80, 0}, results_path("a.json"));
+    assert_true(maximum_is_beyond());
+    results_write_json(&(struct results_run){1, 1, 1, 750, 250, 0}, results_path("a.json"));
+    assert_false(maximum_is_beyond());
+}
+
 #define TEST(function)                                                                             \
     cmocka_unit_test_setup_teardown(function, results_make_folder, results_remove_folder)
 
@@ -617,6 +627,7 @@ int main(void)
         TEST(a_cell_ignores_runs_without_the_metric),
         TEST(spoiled_runs_are_marked_and_left_out_of_the_maximum),
         TEST(a_maximum_at_the_edge_that_was_kept_up_with_lies_beyond_the_grid),
+        TEST(a_lone_cell_with_many_failures_was_not_kept_up_with),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
