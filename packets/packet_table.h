@@ -29,8 +29,9 @@ enum packet_connection {
     PACKET_CONNECTION_NETLOGON = 2,
     PACKET_CONNECTION_SAMR = 4,
     PACKET_CONNECTION_DRSUAPI = 8,
-    PACKET_CONNECTION_LDAP = 16, /* one per open LDAP connection: see packet_row.opens */
-    PACKET_CONNECTION_BRIEF = 32 /* for one exchange only: one at a time */
+    PACKET_CONNECTION_LDAP = 16,   /* one per open LDAP connection: see packet_row.opens */
+    PACKET_CONNECTION_BRIEF = 32,  /* for one exchange only: one at a time */
+    PACKET_CONNECTION_LOCATOR = 64 /* netlogon's beside the secure channel */
 };
 
 /* Accounts and keys that playing a packet needs. */
@@ -125,6 +126,7 @@ struct packet_row {
     const struct packet_legs *legs; /* NULL: one message */
     int opens;                      /* LDAP connections that it opens (1) or closes (-1) */
     unsigned needs;                 /* of enum packet_need, in addition to the protocol's */
+    unsigned connections;           /* of enum packet_connection, likewise */
     const char *option; /* option of traffic-replay without which it is not played; NULL: none */
     enum packet_columns columns;
     const struct packet_rule *rules; /* its details; ended by a row without a key; NULL: none */

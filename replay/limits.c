@@ -21,7 +21,8 @@ unsigned limits_files_per_client(const struct model *model, const struct play_ta
                                  const struct settings *settings)
 {
     static const unsigned held[] = {PACKET_CONNECTION_SMB, PACKET_CONNECTION_NETLOGON,
-                                    PACKET_CONNECTION_SAMR, PACKET_CONNECTION_DRSUAPI};
+                                    PACKET_CONNECTION_SAMR, PACKET_CONNECTION_DRSUAPI,
+                                    PACKET_CONNECTION_LOCATOR};
     unsigned used = connections_used(model, table);
     unsigned files = used & PACKET_CONNECTION_LDAP ? ldap_connections(model) : 0;
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
@@ -39,7 +40,7 @@ static unsigned connections_used(const struct model *model, const struct play_ta
     const struct model_type *types = model_types(model, &count);
     for (packet_index i = 0; i < count; i++)
         if (table->rows[i].part == RUN_OPERATION)
-            used |= types[i].row->protocol->connections;
+            used |= types[i].row->protocol->connections | types[i].row->connections;
     return used;
 }
 

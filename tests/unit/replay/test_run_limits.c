@@ -314,6 +314,9 @@ static void files_per_client(void **state)
          "  \"cldap:3\": {\"-\": 1}\n",
          true, 2},
         {"  \"-\": {\"cldap:3\": 1}\n  \"cldap:3\": {\"-\": 1}\n", true, 1},
+        {"  \"-\": {\"rpc_netlogon:29\": 1}\n  \"rpc_netlogon:29\": {\"-\": 1}\n", false, 2},
+        {"  \"-\": {\"rpc_netlogon:20\": 1}\n  \"rpc_netlogon:20\": {\"-\": 1}\n", false,
+         3}, /* the DC locator is not called over the secure channel */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[1000];
