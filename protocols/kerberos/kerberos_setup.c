@@ -51,7 +51,7 @@ static krb5_error_code keep_ticket(krb5_context context, size_t count, krb5_cred
 static void free_admin_tickets(krb5_context context);
 static char *make_salt(const struct account *account, const char *realm);
 static void derive_aes256_key(const char *password, const krb5_data *salt, uint8_t key[32]);
-static krb5_context hook_context(const struct dc *dc);
+static krb5_context hook_context(const struct dc *dc, int *fd);
 static struct outcome learn_key(krb5_context context, struct kdc *kdc, struct account *account);
 static krb5_error_code ask_salt(krb5_context context, krb5_principal client, krb5_enctype *enctype,
                                 krb5_data *salt, krb5_data *parameters);
@@ -363,32 +363,37 @@ struct outcome kerberos_learn_key(struct conversation *conversation, struct acco
 {
     if (!conversation->dc->realm || !account->name || !account->password)
         return outcome_failed("no realm, name or password");
-    krb5_context context = hook_context(conversation->dc);
+    int fd;
+    krb5_context context = hook_context(conversation->dc, &fd);
     if (!context)
         return kerberos_no_context();
     struct kdc kdc = {.conversation = conversation, .transport = KDC_TCP};
     struct outcome outcome = learn_key(context, &kdc, account);
     kdc_end(&kdc);
     krb5_free_context(context);
+    close(fd);
     return outcome;
 }
 
-/* A context for one use of a send hook, which belongs to its context. */
-static krb5_context hook_context(const struct dc *dc)
+/* A context for one use of a send hook, which belongs to its context. libkrb5 looks at the
+ * profile's file again whenever a second has passed, so fd stays open until the context is freed.
+ */
+static krb5_context hook_context(const struct dc *dc, int *fd)
 {
     char path[PROFILE_PATH_SIZE];
     const char *files[] = {path, NULL};
     krb5_context context = NULL;
     profile_t profile;
-    int fd = write_profile(dc, true, path);
-    if (fd < 0)
+    *fd = write_profile(dc, true, path);
+    if (*fd < 0)
         return NULL;
     if (profile_init(files, &profile) == 0) {
         if (krb5_init_context_profile(profile, 0, &context) != 0)
             context = NULL;
         profile_abandon(profile);
     }
-    close(fd);
+    if (!context)
+        close(*fd);
     return context;
 }
 

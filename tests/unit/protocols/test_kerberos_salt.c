@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -28,6 +29,20 @@ static char password[] = "Pa55-word", user_name[] = "krb-user";
 static const char aes256_with_salt[] =
     "301c 301a a103020113 a213 0411 300f 300d a003020112 a106 1b04 53414c54";
 static const char arcfour_only[] = "3014 3012 a103020113 a20b 0409 3007 3005 a003020117";
+
+static bool time_flies;
+
+/* For libkrb5: with time_flies, each call is a second later. */
+time_t time(time_t *out)
+{
+    static time_t passed;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    passed += time_flies;
+    if (out)
+        *out = now.tv_sec + passed;
+    return now.tv_sec + passed;
+}
 
 /* A KDC that answers one request with KDC_ERR_PREAUTH_REQUIRED. */
 struct kdc_once {
@@ -118,6 +133,17 @@ static void the_salt_is_asked_for_with_canonicalization(void **state)
     assert_int_equal(found[sizeof kdc_options + 1] & 1, 1);
 }
 
+static void the_salt_is_found_when_a_second_passes_meanwhile(void **state)
+{
+    (void)state;
+    struct kdc_once kdc;
+    struct account account;
+    time_flies = true;
+    learn_from(aes256_with_salt, &account, &kdc);
+    time_flies = false;
+    assert_true(account.has_aes256_key);
+}
+
 static int group_set_up(void **state)
 {
     (void)state;
@@ -142,6 +168,7 @@ int main(void)
         cmocka_unit_test(the_key_has_the_salt_of_the_kdc),
         cmocka_unit_test(an_account_without_an_aes256_key_uses_its_password),
         cmocka_unit_test(the_salt_is_asked_for_with_canonicalization),
+        cmocka_unit_test(the_salt_is_found_when_a_second_passes_meanwhile),
     };
     return cmocka_run_group_tests_name("kerberos_salt", tests, group_set_up, group_tear_down);
 }
