@@ -10,11 +10,16 @@ run_mark=/run/samba/traffic-replay-lab
 # The folder's inode tells folders of the same name in two chroots apart.
 dc_mark() { stat -c "%d:%i $dir" "$dir" 2>/dev/null; }
 
+# is_ours PROCESS MARK: lab/dc of version 0.1 writes the folder's name alone, and starts no DC in a root.
+is_ours() {
+    [ "$2" = "$wanted" ] || { [ "$2" = "$dir" ] && [ "$1/root$dir" -ef "$dir" ]; }
+}
+
 dc_processes() {
     local process mark wanted
     wanted=$(dc_mark) || return 0
     for process in /proc/[0-9]*; do
-        if read -r mark 2>/dev/null <"$process/root$run_mark" && [ "$mark" = "$wanted" ]; then
+        if read -r mark 2>/dev/null <"$process/root$run_mark" && is_ours "$process" "$mark"; then
             echo "${process#/proc/}"
         fi
     done 2>/dev/null

@@ -155,7 +155,18 @@ kill $other
 elsewhere "$(stat -c %d:%i "$LAB_DIR") $LAB_DIR"
 like "processes of the folder itself are" "$(lab/dc processes)" "^$other\$"
 kill $other
+# What the first version of lab/dc wrote: the folder alone, and the address alone.
+elsewhere "$LAB_DIR"
+like "processes of a DC that an older lab/dc started are" "$(lab/dc processes)" "^$other\$"
+kill $other
 wait $other 2>/dev/null
+made=$(cat "$LAB_DIR/made")
+echo "$LAB_ADDRESS" >"$LAB_DIR/made"
+run lab/dc restart
+is "a folder of an older lab/dc: restart" "$status" 0 || echo "# $errors"
+run lab/dc status
+like "a folder of an older lab/dc: its name" "$output" "^running: dc1\..* at $LAB_ADDRESS, pid"
+echo "$made" >"$LAB_DIR/made"
 
 second=$(cat "$LAB_DIR/run/samba.pid")
 run lab/dc restart
