@@ -202,7 +202,7 @@ static int append_type(struct builder *builder, const char *name)
     char *colon = strchr(copy, ':');
     *colon = '\0';
     types[model->type_count++] = (struct model_type){
-        .protocol = copy, .opcode = colon + 1, .row = packet_row_find(copy, colon + 1)};
+        .protocol = copy, .opcode = colon + 1, .row = packet_row_find_in_model(copy, colon + 1)};
     return 0;
 }
 

@@ -453,7 +453,8 @@ static int recording_name_types(const struct recording_loader *loader)
         model->types[t].opcode = arena_string(&model->arena, colon + 1, name->size - length - 1);
         if (!model->types[t].protocol || !model->types[t].opcode)
             return error_no_memory(loader->error);
-        model->types[t].row = packet_row_find(model->types[t].protocol, model->types[t].opcode);
+        model->types[t].row =
+            packet_row_find_in_model(model->types[t].protocol, model->types[t].opcode);
     }
     return model_index_types(model) < 0 ? error_no_memory(loader->error) : 0;
 }

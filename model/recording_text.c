@@ -133,7 +133,7 @@ static int recording_text_read_line(struct recording_reader *reader, char *line)
     packet.opcode = columns[COLUMN_OPCODE];
     packet.stream = columns[COLUMN_STREAM];
     packet.udp = strcmp(columns[COLUMN_IP], "11") == 0;
-    packet.row = packet_row_find(packet.protocol, packet.opcode);
+    packet.row = packet_row_find_in_model(packet.protocol, packet.opcode);
     packet.reply = goes_back(reader, columns, packet.row);
     packet.client = columns[packet.reply ? COLUMN_TO : COLUMN_FROM];
     packet.server = columns[packet.reply ? COLUMN_FROM : COLUMN_TO];

@@ -34,8 +34,11 @@ static const struct packet_protocol smb = {.name = "smb",
                                            .over_smb = true,
                                            .connections = PACKET_CONNECTION_SMB};
 /* The operations of loadfiles. */
-static const struct packet_protocol nbench = {
-    .name = "nbench", .needs_dc = true, .over_smb = true, .connections = PACKET_CONNECTION_SMB};
+static const struct packet_protocol nbench = {.name = "nbench",
+                                              .needs_dc = true,
+                                              .over_smb = true,
+                                              .in_loadfiles = true,
+                                              .connections = PACKET_CONNECTION_SMB};
 static const struct packet_protocol dcerpc = {.name = "dcerpc"};
 static const struct packet_protocol epm = {
     .name = "epm", .two_sided = true, .needs_dc = true, .connections = PACKET_CONNECTION_BRIEF};
@@ -453,6 +456,12 @@ const struct packet_row *packet_row_find(const char *protocol, const char *opcod
     if (known)
         row = find_row(known, opcode);
     return row || !known ? row : find_row(known, "*");
+}
+
+const struct packet_row *packet_row_find_in_model(const char *protocol, const char *opcode)
+{
+    const struct packet_row *row = packet_row_find(protocol, opcode);
+    return row && row->protocol->in_loadfiles ? NULL : row;
 }
 
 static const struct packet_row *find_added(const char *protocol, const char *opcode)

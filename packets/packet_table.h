@@ -61,7 +61,8 @@ struct packet_protocol {
     bool two_sided;
     /* Only a domain controller answers it (--server dc). */
     bool needs_dc;
-    bool over_smb; /* a file server answers it, too (--server smb) */
+    bool over_smb;     /* a file server answers it, too (--server smb) */
+    bool in_loadfiles; /* only loadfiles contain it, no models and recordings */
     /* Some packets have further messages that recordings join with the first (packet_row.legs,
      * packet_row.refused_by). */
     bool joins;
@@ -134,6 +135,9 @@ struct packet_row {
 
 /* The row for a packet, or NULL. Looks for the opcode first, then for "*". */
 const struct packet_row *packet_row_find(const char *protocol, const char *opcode);
+
+/* As packet_row_find(), for names in models and recordings: NULL for packets of loadfiles. */
+const struct packet_row *packet_row_find_in_model(const char *protocol, const char *opcode);
 
 /* A protocol of the table, or NULL. */
 const struct packet_protocol *packet_protocol_find(const char *protocol);

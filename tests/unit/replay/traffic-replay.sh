@@ -40,7 +40,13 @@ is "--list-packets: exit status" "$status" 0
 like "a packet that is sent" "$output" $'^ldap:3\toperation\tsearchRequest$'
 like "a packet that is not sent" "$output" $'^ldap:1\tsilent\tbindResponse$'
 like "a hint" "$output" $'^kerberos:\tstate\t'
+unlike "no packet of loadfiles, which no model can contain" "$output" '^nbench:'
 unlike "nothing else" "$output" $'^[^\t]*:[^\t]*\t(operation|state|silent)\t.*\t|^[^\t]*$'
+
+printf '%s\t06\t\t1\t2\t%s\t%s\t\n' 1000.0 nbench Close 1001.0 cldap 3 >"$work/nbench.txt"
+run "$program" --dry-run "$work/nbench.txt"
+like "a packet of loadfiles in a recording has no player" "${output#*without a player}" '^nbench +Close '
+rm "$work/nbench.txt"
 
 refused "no arguments" 2 '^traffic-replay: missing MODEL' -r 4
 echo 'version: 7' >"$work/none"
