@@ -36,6 +36,8 @@ captured() {
     wait $tshark
     unlike "the capture is whole" "$(cat "$TMPDIR/tshark")" '[1-9][0-9]* packets? dropped'
     rm -f "$TMPDIR/tshark"
+    # Frames that different processors handled can be in the wrong order, and tshark wants a bind before its calls.
+    reordercap "$TMPDIR/pcap" "$TMPDIR/sorted" >/dev/null && mv "$TMPDIR/sorted" "$TMPDIR/pcap"
 }
 
 # dissected FIELD-OR-OPTION...: the capture, with the keys of $TMPDIR/keytab and the accounts' $password.
