@@ -27,7 +27,7 @@ END
 # alone PACKET: what is slow has a second try with more time.
 alone() {
     play_alone "$1" 1
-    [ "$(value 'done_ok >= 100')" = 1 ] || play_alone "$1" 20
+    [ "$(value 'done_ok >= 100')" = 1 ] || play_alone "$1" 40
     value_holds "$1: played a hundred times, no failure" \
         'done_ok >= 100 and failed == done_failed == no_answer == 0 and skipped == {}'
 }

@@ -45,9 +45,9 @@ run lab/dc --dir "$TMPDIR/foreign" start
 like "a folder that is not ours" "$errors" 'was not created by lab/dc'
 holds "it is left alone" rmdir "$TMPDIR/foreign/x" "$TMPDIR/foreign"
 # An earlier lab/dc kept only the address; its DCs are called DC1.
-mkdir "$TMPDIR/earlier" && echo $own_net.1.9 >"$TMPDIR/earlier/made"
+mkdir "$TMPDIR/earlier" && echo "$LAB_ADDRESS" >"$TMPDIR/earlier/made"
 run lab/dc --dir "$TMPDIR/earlier" status --netbios-name dc1
-like "a folder of an earlier version, and its name" "$output" "^stopped: dc1.samdom.example.com at $own_net.1.9, "
+like "a folder of an earlier version, and its name" "$output" "^stopped: dc1.samdom.example.com at $LAB_ADDRESS, "
 run lab/dc --dir "$TMPDIR/earlier" status --netbios-name dc2
 like "a folder of an earlier version, and another name" "$errors" 'created with --netbios-name DC1 and stays so'
 rm -rf "$TMPDIR/earlier"
@@ -162,8 +162,6 @@ kill $other
 wait $other 2>/dev/null
 made=$(cat "$LAB_DIR/made")
 echo "$LAB_ADDRESS" >"$LAB_DIR/made"
-run lab/dc restart
-is "a folder of an older lab/dc: restart" "$status" 0 || echo "# $errors"
 run lab/dc status
 like "a folder of an older lab/dc: its name" "$output" "^running: dc1\..* at $LAB_ADDRESS, pid"
 echo "$made" >"$LAB_DIR/made"
