@@ -32,13 +32,16 @@ value_is "the window is the recording" '[warmup, window]' '[0.0, 19.841]'
 value_is "every line is a packet of the plan" planned_packets "$(wc -l <$recording)"
 value_holds "planned = sent + not sent + dropped" 'planned == sent + not_sent + dropped'
 value_holds "nominal is planned, exactly" 'abs(nominal * window - planned) < 1e-6'
-# The window ends with the recording, so the last packets may be late.
-value_holds "all of it was sent, but for the end" 'dropped == no_answer == 0 and not_sent + unfinished <= 2'
+value_holds "nothing was dropped or without an answer" 'dropped == no_answer == 0 and unfinished <= 2'
+
+# The window of a recording ends with it, where a slow server's last packets are late; this one is longer.
+recorded -D 25
+value_holds "all of it was sent" 'not_sent == dropped == no_answer == 0 and unfinished <= 2'
 for packet in ldap:3 ldap:0 kerberos:12 rpc_netlogon:39 cldap:3; do
-    value_is "as many $packet as lines" "packet('${packet%:*}', '${packet#*:}')['planned']" \
+    value_is "as many $packet as lines" "sent_of('${packet%:*}', '${packet#*:}')" \
         "$(lines $packet)"
 done
-value_holds "further legs of a session set-up are none" "packet('smb2', '1')['planned'] == $(lines smb2:1) / 2"
+value_holds "further legs of a session set-up are none" "sent_of('smb2', '1') == $(lines smb2:1) / 2"
 
 recorded -r 8 -S 2.5
 run_is_good "-r 8 -S 2.5"
